@@ -1,0 +1,258 @@
+//! A lock for every record store: so a new backend needs one file.
+
+mod state;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use self::state::{Seat, State};
+use crate::{
+    Acquire, BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend,
+    LockInfo, Owner, Page, Record, RecordStore, Released, Renewal, Result, SystemClock, Version, lock,
+};
+
+/// Leases on any [`RecordStore`], by compare-and-swap on one record per key.
+///
+/// Expiry is judged by the store's clock: the record's age against what was left of the lease. Where the
+/// store has no readable clock, a lease has ended once its record stood unchanged for the rest of the
+/// lease **on our own clock**; then the takeover is a compare-and-swap on that version.
+/// Waiters are not queued across processes: whoever is first after a release gets it.
+///
+/// ```
+/// use stanchion_core::{Acquire, CasLock, ErrorKind, Key, LockBackend, MemoryStore, Owner};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let locks = CasLock::new(MemoryStore::new());
+/// let request = Acquire::new(Key::new("deploy")?);
+/// let grant = locks.try_acquire(&request, Owner::random()).await?;
+/// let refused = locks.try_acquire(&request, Owner::random()).await.unwrap_err();
+/// assert_eq!(refused.kind(), ErrorKind::Contended);
+/// locks.release(&grant).await?;
+/// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct CasLock<S> {
+    store: S,
+    clock: Arc<dyn Clock>,
+    /// Since when we have seen a version stand; only for stores without a clock.
+    seen: Mutex<HashMap<Key, (Version, BootTime)>>,
+}
+
+/// What a change of the lock record comes to.
+enum Change<T> {
+    Write(State, T),
+    Leave(T),
+}
+
+impl<S: RecordStore> CasLock<S> {
+    /// Locks kept in `store`.
+    ///
+    /// ```
+    /// let _locks = stanchion_core::CasLock::new(stanchion_core::MemoryStore::new());
+    /// ```
+    pub fn new(store: S) -> Self {
+        Self {
+            store,
+            clock: Arc::new(SystemClock),
+            seen: Mutex::default(),
+        }
+    }
+
+    fn record_key(key: &Key) -> Key {
+        Key::reserved("lock", key.as_str())
+    }
+
+    fn age(&self, key: &Key, record: &Record) -> Duration {
+        if let Some(times) = record.times {
+            return times.age();
+        }
+        let now = self.clock.now();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = seen.entry(key.clone()).or_insert((record.version, now));
+        if entry.0 != record.version {
+            *entry = (record.version, now);
+        }
+        now - entry.1
+    }
+
+    fn state(&self, key: &Key, record: Option<&Record>) -> Result<State> {
+        record.map_or_else(
+            || Ok(State::default()),
+            |record| State::decode(key, &record.value, record.version, self.age(key, record)),
+        )
+    }
+
+    /// Reads, decides, writes by compare-and-swap; again if somebody was faster.
+    async fn change<T>(
+        &self,
+        key: &Key,
+        decide: impl Fn(State) -> Result<Change<T>> + Sync,
+    ) -> Result<(T, Option<Version>)> {
+        let record_key = Self::record_key(key);
+        // Each lost round means that somebody else's change went through, so the loop as a whole advances;
+        // the bound only keeps a broken store from spinning for ever.
+        for _ in 0..10_000 {
+            let found = self.store.get(&record_key).await?;
+            let (next, answer) = match decide(self.state(key, found.as_ref())?)? {
+                Change::Leave(answer) => return Ok((answer, None)),
+                Change::Write(next, answer) => (next, answer),
+            };
+            let cond = found
+                .as_ref()
+                .map_or(Cond::Absent, |record| Cond::Version(record.version));
+            // The store's counter keeps later fences above `high`, unless a floor has lifted it.
+            let forget = next.seats.is_empty()
+                && found
+                    .as_ref()
+                    .is_some_and(|record| next.high <= record.version.get());
+            let written = if forget {
+                self.seen
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(key);
+                self.store.delete(&record_key, cond).await.map(|()| None)
+            } else {
+                self.store
+                    .put(&record_key, Bytes::from(next.encode()), cond, None)
+                    .await
+                    .map(Some)
+            };
+            match written {
+                Ok(version) => return Ok((answer, version)),
+                Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
+                Err(e) => return Err(e),
+            }
+        }
+        Err(Error::new(
+            ErrorKind::Unexpected,
+            "the lock record changed under us 10000 times",
+        )
+        .with("key", key))
+    }
+}
+
+#[async_trait]
+impl<S: RecordStore> LockBackend for CasLock<S> {
+    fn capability(&self) -> Capability {
+        self.store.capability()
+    }
+
+    async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        let (fence, version) = self
+            .change(&req.key, |mut state| {
+                if let Some(seat) = state.seat(owner) {
+                    seat.left = req.ttl;
+                    let token = seat.token();
+                    return Ok(Change::Write(state, Ok(token)));
+                }
+                if !state.admits(&req.key, req.mode)? {
+                    return Err(lock::contended(&req.key, state.seats.first().map(Seat::holder)));
+                }
+                state.high = state.high.max(req.floor);
+                let high = state.high;
+                state.seats.push(Seat::new(req, owner));
+                Ok(Change::Write(state, Err(high)))
+            })
+            .await?;
+        let token = match (fence, version) {
+            (Ok(token), _) => token,
+            (Err(high), Some(version)) => FencingToken::new(
+                State {
+                    high,
+                    ..State::default()
+                }
+                .minted(version),
+                owner,
+            ),
+            (Err(_), None) => {
+                return Err(Error::new(ErrorKind::Unexpected, "a grant was not written").with("key", &req.key));
+            }
+        };
+        Ok(Grant::new(req.key.clone(), owner, token, req.mode, req.ttl))
+    }
+
+    async fn wait(&self, req: &Acquire, _: Owner, until: Instant) -> Result<()> {
+        let record_key = Self::record_key(&req.key);
+        let Some(record) = self.store.get(&record_key).await? else {
+            return Ok(());
+        };
+        let state = self.state(&req.key, Some(&record))?;
+        let Some(first_end) = state.seats.iter().map(|seat| seat.left).min() else {
+            return Ok(());
+        };
+        if state.admits(&req.key, req.mode)? {
+            return Ok(());
+        }
+        let until = until.min(Instant::now() + first_end + Duration::from_millis(1));
+        self.store.changed(&record_key, Some(record.version), until).await
+    }
+
+    async fn withdraw(&self, _: &Acquire, _: Owner) {}
+
+    async fn renew(&self, grant: &Grant, ttl: Duration) -> Renewal {
+        let renewed = self
+            .change(&grant.key, |mut state| match state.seat(grant.owner) {
+                Some(seat) => {
+                    seat.left = ttl;
+                    Ok(Change::Write(state, Renewal::Renewed))
+                }
+                None => Ok(Change::Leave(Renewal::Lost)),
+            })
+            .await;
+        renewed.map_or_else(Renewal::Unknown, |(renewal, _)| renewal)
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Released> {
+        let released = self.change(&grant.key, |mut state| {
+            if state.seat(grant.owner).is_none() {
+                return Ok(Change::Leave(Released::NotHeld));
+            }
+            state.seats.retain(|seat| seat.owner != grant.owner);
+            Ok(Change::Write(state, Released::Released))
+        });
+        Ok(released.await?.0)
+    }
+
+    async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
+        let space = Key::reserved("lock", "");
+        let after = page.after.map(|key| Self::record_key(&key));
+        let found = self
+            .store
+            .scan(
+                Key::reserved("lock", prefix).as_str(),
+                Page {
+                    after,
+                    limit: page.limit,
+                },
+            )
+            .await?;
+        let mut infos = Vec::with_capacity(found.len());
+        for (record_key, record) in found {
+            let key = Key::new(&record_key.as_str()[space.as_str().len()..])?;
+            let mut info = LockInfo::new(key.clone());
+            info.holders = self
+                .state(&key, Some(&record))?
+                .seats
+                .iter()
+                .map(Seat::holder)
+                .collect();
+            infos.push(info);
+        }
+        Ok(infos)
+    }
+
+    async fn evict(&self, key: &Key) -> Result<Released> {
+        let evicted = self.change(key, |mut state| {
+            if state.seats.is_empty() {
+                return Ok(Change::Leave(Released::NotHeld));
+            }
+            state.seats.clear();
+            Ok(Change::Write(state, Released::Released))
+        });
+        Ok(evicted.await?.0)
+    }
+}

@@ -1,0 +1,151 @@
+//! The lock record's text: who holds, and how much of each lease was left when it was written.
+//!
+//! No absolute time is stored. Whoever reads subtracts the record's age, measured by the store's clock or
+//! by our own observation, so no two clocks are ever compared.
+
+use std::time::Duration;
+
+use crate::{Acquire, Error, ErrorKind, FencingToken, Holder, Identity, Key, Mode, Owner, Result, Version};
+
+const MAGIC: &str = "stanchion-lock 1";
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    /// Every fence granted from here on is above this number.
+    pub(super) high: u64,
+    pub(super) seats: Vec<Seat>,
+}
+
+/// One holder.
+#[derive(Debug, Clone)]
+pub(super) struct Seat {
+    pub(super) owner: Owner,
+    pub(super) mode: Mode,
+    pub(super) left: Duration,
+    pub(super) held: Duration,
+    /// `None` in the very version that granted it: the store mints the number with that write.
+    fence: Option<u64>,
+    identity: Identity,
+}
+
+impl Seat {
+    pub(super) fn new(req: &Acquire, owner: Owner) -> Self {
+        Self {
+            owner,
+            mode: req.mode,
+            left: req.ttl,
+            held: Duration::ZERO,
+            fence: None,
+            identity: req.identity.clone(),
+        }
+    }
+
+    pub(super) fn token(&self) -> FencingToken {
+        FencingToken::new(self.fence.unwrap_or_default(), self.owner)
+    }
+
+    pub(super) fn holder(&self) -> Holder {
+        let mut holder = Holder::new(self.identity.clone());
+        (holder.mode, holder.fence) = (self.mode, Some(self.token()));
+        (holder.held_for, holder.expires_in) = (Some(self.held), Some(self.left));
+        holder
+    }
+}
+
+impl State {
+    /// The fence of a seat that is granted by writing this state as `version`.
+    pub(super) fn minted(&self, version: Version) -> u64 {
+        version.get().max(self.high + 1)
+    }
+
+    /// Reads the record of `version` as it stands `age` after it was written; ended leases are left out.
+    pub(super) fn decode(key: &Key, text: &[u8], version: Version, age: Duration) -> Result<Self> {
+        Self::parse(text, version, age).ok_or_else(|| {
+            Error::new(ErrorKind::Damaged, "the lock record is not readable")
+                .with("key", key)
+                .hint("`stanchion lock release` removes it; the fence stays above all earlier ones")
+        })
+    }
+
+    fn parse(text: &[u8], version: Version, age: Duration) -> Option<Self> {
+        let mut lines = std::str::from_utf8(text).ok()?.lines();
+        let high = lines.next()?.strip_prefix(MAGIC)?.trim().parse().ok()?;
+        let mut state = Self {
+            high,
+            seats: Vec::new(),
+        };
+        let mut highest = high;
+        for line in lines {
+            let mut words = line.splitn(6, ' ');
+            let owner = words.next()?.parse().ok()?;
+            let mode = decode_mode(words.next()?)?;
+            let left = Duration::from_millis(words.next()?.parse().ok()?);
+            let held = Duration::from_millis(words.next()?.parse().ok()?);
+            let fence: u64 = words.next()?.parse().ok()?;
+            let fence = if fence == 0 { state.minted(version) } else { fence };
+            highest = highest.max(fence);
+            if let Some(left) = left.checked_sub(age).filter(|left| !left.is_zero()) {
+                let identity = Identity::decode(words.next()?);
+                state.seats.push(Seat {
+                    owner,
+                    mode,
+                    left,
+                    held: held + age,
+                    fence: Some(fence),
+                    identity,
+                });
+            }
+        }
+        state.high = highest;
+        Some(state)
+    }
+
+    pub(super) fn encode(&self) -> String {
+        let mut text = format!("{MAGIC} {}", self.high);
+        for seat in &self.seats {
+            text += &format!(
+                "\n{} {} {} {} {} {}",
+                seat.owner.to_hex(),
+                encode_mode(seat.mode),
+                seat.left.as_millis(),
+                seat.held.as_millis(),
+                seat.fence.unwrap_or_default(),
+                seat.identity.encode()
+            );
+        }
+        text
+    }
+
+    pub(super) fn seat(&mut self, owner: Owner) -> Option<&mut Seat> {
+        self.seats.iter_mut().find(|seat| seat.owner == owner)
+    }
+
+    /// Is there room for one more holder in `mode`?
+    pub(super) fn admits(&self, key: &Key, mode: Mode) -> Result<bool> {
+        match (mode, self.seats.first().map(|seat| seat.mode)) {
+            (_, None) => Ok(true),
+            (Mode::Shared, Some(Mode::Shared)) => Ok(true),
+            (Mode::Slots(asked), Some(Mode::Slots(held))) if asked != held => {
+                Err(crate::lock::slots_disagree(key, asked, held))
+            }
+            (Mode::Slots(n), Some(Mode::Slots(_))) => Ok(self.seats.len() < n as usize),
+            _ => Ok(false),
+        }
+    }
+}
+
+fn encode_mode(mode: Mode) -> String {
+    match mode {
+        Mode::Exclusive => "x".to_owned(),
+        Mode::Shared => "s".to_owned(),
+        Mode::Slots(n) => format!("n{n}"),
+    }
+}
+
+fn decode_mode(text: &str) -> Option<Mode> {
+    match text {
+        "x" => Some(Mode::Exclusive),
+        "s" => Some(Mode::Shared),
+        n => n.strip_prefix('n')?.parse().ok().map(Mode::Slots),
+    }
+}

@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+
+mod acquire;
+mod capability;
+mod cas_lock;
+mod chaos;
+mod clock;
+mod error;
+mod fence;
+mod identity;
+mod key;
+mod lease_machine;
+mod lock;
+mod locks;
+mod memory;
+mod meter;
+pub mod pause;
+mod random;
+mod record;
+mod retry;
+mod scope;
+pub mod text;
+mod versioned;
+
+pub use acquire::{Acquire, Mode, SLOTS_MAX, TTL_DEFAULT, TTL_RANGE, Wait};
+pub use capability::{Capability, Hold, Survives};
+pub use cas_lock::CasLock;
+pub use chaos::{Chaos, ChaosLock, ChaosStore};
+pub use clock::{BootTime, Clock, ManualClock, SystemClock};
+pub use error::{Error, ErrorKind, Ran, Result};
+pub use fence::{FencingToken, Version};
+pub use identity::Identity;
+pub use key::{KEY_MAX_BYTES, Key, Owner};
+pub use lease_machine::{LeaseAction, LeaseEvent, LeaseMachine, LostReason};
+pub use lock::{Grant, Holder, LockBackend, LockInfo, Released, Renewal, contended, slots_disagree};
+pub use locks::{Fence, Lease, Leases, Locks};
+pub use memory::{MemoryStore, refused};
+pub use record::{Cond, Page, Record, RecordStore, Times, VALUE_MAX_BYTES};
+pub use retry::{RetryPolicy, Tries};
+pub use scope::{Actor, LockScope, ScopedLease};
+pub use versioned::{Updated, Versioned};

@@ -1,0 +1,294 @@
+//! The front door: waiting, renewing, metrics, exactly once for all backends.
+
+mod attempt;
+mod gate;
+mod held;
+mod keeper;
+mod lease;
+mod many;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tracing::Instrument;
+
+pub use self::lease::{Fence, Lease};
+pub use self::many::Leases;
+
+use self::attempt::{Attempt, Place};
+use self::gate::Gates;
+use self::held::HeldLock;
+use self::keeper::Keeper;
+use crate::meter::{ClassMeter, Meter};
+use crate::{
+    Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Result, RetryPolicy,
+    SystemClock, Wait,
+};
+
+/// Locks on one store. Clones share everything; keep one per process and store.
+///
+/// ```
+/// use stanchion_core::{Acquire, CasLock, Key, Locks, MemoryStore, Released};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let locks = Locks::new(CasLock::new(MemoryStore::new()));
+/// let lease = locks.acquire(&Acquire::new(Key::new("deploy")?)).await?;
+/// let token = lease.fence()?.token();   // hand it to the store you protect
+/// assert!(token.number() > 0);
+/// assert_eq!(lease.release().await?, Released::Released);
+/// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Locks {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    backend: Arc<dyn LockBackend>,
+    clock: Arc<dyn Clock>,
+    hold: Hold,
+    gates: Gates,
+    keeper: Arc<Keeper>,
+    meter: Meter,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.keeper.wake();
+    }
+}
+
+impl Locks {
+    /// Locks on `backend`.
+    ///
+    /// ```
+    /// use stanchion_core::{CasLock, Locks, MemoryStore};
+    /// let _locks = Locks::new(CasLock::new(MemoryStore::new()));
+    /// ```
+    pub fn new(backend: impl LockBackend) -> Self {
+        Self::shared(Arc::new(backend))
+    }
+
+    /// Locks on a backend that others use, too.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use stanchion_core::{CasLock, Locks, MemoryStore};
+    /// let _locks = Locks::shared(Arc::new(CasLock::new(MemoryStore::new())));
+    /// ```
+    #[must_use]
+    pub fn shared(backend: Arc<dyn LockBackend>) -> Self {
+        Self::with_clock(backend, Arc::new(SystemClock))
+    }
+
+    /// As [`shared`](Self::shared), with deadlines judged by `clock`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use stanchion_core::{CasLock, Locks, MemoryStore, SystemClock};
+    /// let _locks = Locks::with_clock(Arc::new(CasLock::new(MemoryStore::new())), Arc::new(SystemClock));
+    /// ```
+    #[must_use]
+    pub fn with_clock(backend: Arc<dyn LockBackend>, clock: Arc<dyn Clock>) -> Self {
+        let capability = backend.capability();
+        Self {
+            inner: Arc::new(Inner {
+                keeper: Arc::new(Keeper::new(Arc::clone(&backend), Arc::clone(&clock))),
+                backend,
+                clock,
+                hold: capability.hold,
+                gates: Gates::default(),
+                meter: Meter::new(capability.backend),
+            }),
+        }
+    }
+
+    /// The backend, for listing and eviction.
+    ///
+    /// ```
+    /// # use stanchion_core::{CasLock, Locks, MemoryStore};
+    /// assert_eq!(Locks::new(CasLock::new(MemoryStore::new())).backend().capability().backend, "memory");
+    /// ```
+    #[must_use]
+    pub fn backend(&self) -> &Arc<dyn LockBackend> {
+        &self.inner.backend
+    }
+
+    /// Takes the lock, waiting as long as the request says.
+    ///
+    /// # If it fails
+    /// `Contended` (with the holder) when the wait is over; `Unavailable` or `Denied` from the store. In all
+    /// cases nothing is held: a grant that arrives late is given back.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives up the place in the queue. A request that is already on its way is seen to
+    /// its end in the background, and its grant released.
+    ///
+    /// ```
+    /// use stanchion_core::{Acquire, CasLock, ErrorKind, Key, Locks, MemoryStore, Wait};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let locks = Locks::new(CasLock::new(MemoryStore::new()));
+    /// let request = Acquire::new(Key::new("deploy")?).wait(Wait::No);
+    /// let _lease = locks.acquire(&request).await?;
+    /// assert_eq!(locks.acquire(&request).await.unwrap_err().kind(), ErrorKind::Contended);
+    /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+    /// ```
+    pub async fn acquire(&self, req: &Acquire) -> Result<Lease> {
+        let span = tracing::debug_span!("lock.acquire", key = %req.key, backend = self.inner.backend.capability().backend);
+        self.acquire_counted(req).instrument(span).await
+    }
+
+    /// Runs `work` under the lock and gives it back.
+    ///
+    /// The work is dropped when the lease is lost: what it has done by then may have taken effect, and the
+    /// fence is what protects the store it wrote to.
+    ///
+    /// # If it fails
+    /// As [`acquire`](Self::acquire) if nothing ran; `LeaseLost` if the work ran without the lock to its end.
+    ///
+    /// ```
+    /// use stanchion_core::{Acquire, CasLock, Key, Locks, MemoryStore};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let locks = Locks::new(CasLock::new(MemoryStore::new()));
+    /// let request = Acquire::new(Key::new("deploy")?);
+    /// let number = locks.with_lease(&request, async |fence| fence.token().number()).await?;
+    /// assert!(number > 0);
+    /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+    /// ```
+    pub async fn with_lease<T>(&self, req: &Acquire, work: impl AsyncFnOnce(Fence<'_>) -> T) -> Result<T> {
+        let lease = self.acquire(req).await?;
+        let done = tokio::select! {
+            biased;
+            reason = lease.lost() => Err(lease.error(reason)),
+            done = work(lease.fence()?) => Ok(done),
+        };
+        let done = done?;
+        lease.release().await?.still_held(&req.key)?;
+        Ok(done)
+    }
+
+    async fn acquire_counted(&self, req: &Acquire) -> Result<Lease> {
+        let meter = self.inner.meter.class(&req.key);
+        let started = self.inner.clock.now();
+        let outcome = self.acquire_one(req, &meter).await;
+        meter.count_acquisition(&outcome);
+        meter
+            .wait
+            .record((self.inner.clock.now() - started).as_secs_f64());
+        outcome
+    }
+
+    async fn acquire_one(&self, req: &Acquire, meter: &Arc<ClassMeter>) -> Result<Lease> {
+        let until = match req.wait {
+            Wait::No => return self.attempt(&Arc::new(req.clone()), Owner::random(), meter).await,
+            Wait::For(wait) => Some(Instant::now() + wait),
+            Wait::Forever => None,
+        };
+        let Some(_turn) = self.inner.gates.enter(&req.key, until).await else {
+            let error = Error::new(
+                ErrorKind::Contended,
+                "other tasks of this process wait for the lock, too",
+            );
+            return Err(error.with("key", &req.key));
+        };
+        self.acquire_in_turn(Arc::new(req.clone()), until, meter).await
+    }
+
+    /// Asks, waits, asks again with the same owner.
+    async fn acquire_in_turn(
+        &self,
+        req: Arc<Acquire>,
+        until: Option<Instant>,
+        meter: &Arc<ClassMeter>,
+    ) -> Result<Lease> {
+        let backend = &self.inner.backend;
+        let owner = Owner::random();
+        let runtime = Handle::current();
+        let mut place = Place {
+            backend: Arc::clone(backend),
+            req: Arc::clone(&req),
+            owner,
+            taken: false,
+            runtime,
+        };
+        let mut unanswered = RetryPolicy::default().start();
+        let _waiting = Waiting::count(meter);
+        loop {
+            let refused = match self.attempt(&req, owner, meter).await {
+                Ok(lease) => {
+                    place.taken = false;
+                    return Ok(lease);
+                }
+                Err(e) => e,
+            };
+            match refused.kind() {
+                ErrorKind::Contended => place.taken = true,
+                // The request is safe to repeat: an owner that holds already gets the same grant.
+                ErrorKind::OutcomeUnknown if unanswered.again().await => continue,
+                ErrorKind::OutcomeUnknown => {
+                    attempt::give_back_unknown(backend, &req, owner);
+                    return Err(refused);
+                }
+                // Once we stand in line, a restart of the engine is no reason to give up the wait.
+                ErrorKind::Unavailable if place.taken && unanswered.again().await => {}
+                _ => return Err(refused),
+            }
+            let now = Instant::now();
+            if until.is_some_and(|until| now >= until) {
+                return Err(refused);
+            }
+            let slice = now + Duration::from_secs(3600);
+            if let Err(error) = backend
+                .wait(&req, owner, until.map_or(slice, |until| until.min(slice)))
+                .await
+            {
+                tracing::debug!(%error, "waiting failed, asking again");
+                if !unanswered.again().await {
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// One request to the store. The deadline counts from before it was sent.
+    async fn attempt(&self, req: &Arc<Acquire>, owner: Owner, meter: &Arc<ClassMeter>) -> Result<Lease> {
+        let inner = &self.inner;
+        let sent = inner.clock.now();
+        let grant = Attempt::new(&inner.backend, req, owner).await?;
+        let machine = match inner.hold {
+            Hold::Lease => LeaseMachine::new(sent, grant.ttl, req.max_hold, req.needs_progress),
+            Hold::Held => LeaseMachine::held(sent, grant.ttl, req.max_hold),
+        };
+        let lock = Arc::new(HeldLock::new(
+            grant,
+            machine,
+            sent,
+            Arc::clone(meter),
+            Arc::clone(&inner.clock),
+        ));
+        inner.keeper.watch(&lock, sent + req.ttl / 3);
+        Ok(Lease::new(
+            lock,
+            Arc::clone(&inner.keeper),
+            Arc::clone(&inner.backend),
+        ))
+    }
+}
+
+/// Counts a waiter while it lives.
+struct Waiting<'a>(&'a ClassMeter);
+
+impl<'a> Waiting<'a> {
+    fn count(meter: &'a ClassMeter) -> Self {
+        meter.waiters.increment(1);
+        Self(meter)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiters.decrement(1);
+    }
+}
