@@ -140,9 +140,7 @@ impl Acquire {
         if let Mode::Slots(n) = mode
             && !(1..=SLOTS_MAX).contains(&n)
         {
-            return Err(
-                Error::new(ErrorKind::Invalid, "the number of slots is outside 1 to 1024").with("slots", n),
-            );
+            return Err(Error::new(ErrorKind::Invalid, "the number of slots is outside 1 to 1024").with("slots", n));
         }
         self.mode = mode;
         Ok(self)

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::{
-    Acquire, Capability, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend, LockInfo, Owner,
-    Page, Record, RecordStore, Released, Renewal, Result, Version, text,
+    Acquire, Capability, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend, LockInfo, Owner, Page, Record,
+    RecordStore, Released, Renewal, Result, Version, text,
 };
 
 /// How much goes wrong: `delay=20ms,error=0.05,lost=0.1,seed=7`.
@@ -49,19 +49,9 @@ impl FromStr for Chaos {
                 .with("value", format_args!("{part:?}"))
                 .hint("as in delay=20ms,error=0.05,lost=0.1,seed=7; shares are from 0 to 1")
         };
-        let mut chaos = Self {
-            delay: Duration::ZERO,
-            error: 0.0,
-            lost: 0.0,
-            seed: 1,
-            drawn: Arc::default(),
-        };
+        let mut chaos = Self { delay: Duration::ZERO, error: 0.0, lost: 0.0, seed: 1, drawn: Arc::default() };
         let share = |part: &str, value: &str| {
-            value
-                .parse()
-                .ok()
-                .filter(|share| (0.0..=1.0).contains(share))
-                .ok_or_else(|| refuse(part))
+            value.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| refuse(part))
         };
         for part in text.split(',').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
@@ -78,14 +68,7 @@ impl FromStr for Chaos {
 
 impl fmt::Display for Chaos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "delay={},error={},lost={},seed={}",
-            text::duration(self.delay),
-            self.error,
-            self.lost,
-            self.seed
-        )
+        write!(f, "delay={},error={},lost={},seed={}", text::duration(self.delay), self.error, self.lost, self.seed)
     }
 }
 
@@ -93,16 +76,10 @@ impl Chaos {
     /// The next number of the seeded sequence (splitmix64), in [0, 1).
     fn draw(&self) -> f64 {
         let n = self.drawn.fetch_add(1, Ordering::Relaxed);
-        let mut z = self
-            .seed
-            .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-            .wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "53 bits are kept, as many as a double has"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are kept, as many as a double has")]
         let unit = ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64;
         unit
     }
@@ -113,9 +90,7 @@ impl Chaos {
             tokio::time::sleep(self.delay.mul_f64(self.draw())).await;
         }
         if self.draw() < self.error {
-            return Err(
-                Error::new(ErrorKind::Unavailable, "chaos: refused before sending").with("operation", what),
-            );
+            return Err(Error::new(ErrorKind::Unavailable, "chaos: refused before sending").with("operation", what));
         }
         Ok(())
     }
@@ -123,9 +98,7 @@ impl Chaos {
     /// Perhaps loses the answer to something that has happened.
     fn after<T>(&self, what: &'static str, answer: Result<T>) -> Result<T> {
         if self.draw() < self.lost {
-            return Err(
-                Error::new(ErrorKind::OutcomeUnknown, "chaos: the answer is lost").with("operation", what)
-            );
+            return Err(Error::new(ErrorKind::OutcomeUnknown, "chaos: the answer is lost").with("operation", what));
         }
         answer
     }
@@ -178,8 +151,7 @@ impl<S: RecordStore> RecordStore for ChaosStore<S> {
 
     async fn put(&self, key: &Key, value: Bytes, cond: Cond, ttl: Option<Duration>) -> Result<Version> {
         self.chaos.before("put").await?;
-        self.chaos
-            .after("put", self.inner.put(key, value, cond, ttl).await)
+        self.chaos.after("put", self.inner.put(key, value, cond, ttl).await)
     }
 
     async fn delete(&self, key: &Key, cond: Cond) -> Result<()> {
@@ -235,8 +207,7 @@ impl<L: LockBackend> LockBackend for ChaosLock<L> {
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         self.chaos.before("try_acquire").await?;
-        self.chaos
-            .after("try_acquire", self.inner.try_acquire(req, owner).await)
+        self.chaos.after("try_acquire", self.inner.try_acquire(req, owner).await)
     }
 
     async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
@@ -252,9 +223,7 @@ impl<L: LockBackend> LockBackend for ChaosLock<L> {
             return Renewal::Unknown(e);
         }
         let answer = self.inner.renew(grant, ttl).await;
-        self.chaos
-            .after("renew", Ok(answer))
-            .unwrap_or_else(Renewal::Unknown)
+        self.chaos.after("renew", Ok(answer)).unwrap_or_else(Renewal::Unknown)
     }
 
     async fn release(&self, grant: &Grant) -> Result<Released> {

@@ -89,10 +89,7 @@ impl Clock for SystemClock {
     #[cfg(target_os = "linux")]
     fn now(&self) -> BootTime {
         let t = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        let (secs, nanos) = (
-            u64::try_from(t.tv_sec).unwrap_or(0),
-            u32::try_from(t.tv_nsec).unwrap_or(0),
-        );
+        let (secs, nanos) = (u64::try_from(t.tv_sec).unwrap_or(0), u32::try_from(t.tv_nsec).unwrap_or(0));
         BootTime(Duration::new(secs, nanos))
     }
 
@@ -128,8 +125,7 @@ impl ManualClock {
     /// assert_eq!(clock.now().since_boot().as_millis(), 1);
     /// ```
     pub fn advance(&self, by: Duration) {
-        self.0
-            .fetch_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX), Ordering::SeqCst);
+        self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 }
 

@@ -75,10 +75,7 @@ impl FencingToken {
     /// ```
     #[must_use]
     pub const fn new(number: u64, owner: Owner) -> Self {
-        Self {
-            number,
-            nonce: owner.nonce(),
-        }
+        Self { number, nonce: owner.nonce() }
     }
 
     /// The token with this number and nonce, as read back from a store.
@@ -149,10 +146,7 @@ impl FromStr for FencingToken {
         text.split_once('-')
             .filter(|(_, nonce)| nonce.len() == 16)
             .and_then(|(number, nonce)| {
-                Some(Self {
-                    number: number.parse().ok()?,
-                    nonce: u64::from_str_radix(nonce, 16).ok()?,
-                })
+                Some(Self { number: number.parse().ok()?, nonce: u64::from_str_radix(nonce, 16).ok()? })
             })
             .ok_or_else(|| Error::new(ErrorKind::Invalid, "a fencing token is NUMBER-16HEXDIGITS"))
     }

@@ -29,11 +29,7 @@ impl Identity {
     /// ```
     #[must_use]
     pub fn new(host: impl Into<String>, pid: u32) -> Self {
-        Self {
-            host: clean(&host.into(), 64),
-            pid,
-            label: String::new(),
-        }
+        Self { host: clean(&host.into(), 64), pid, label: String::new() }
     }
 
     /// This process.
@@ -44,11 +40,7 @@ impl Identity {
     #[must_use]
     pub fn current() -> Self {
         static HOST: OnceLock<String> = OnceLock::new();
-        Self {
-            host: HOST.get_or_init(host).clone(),
-            pid: std::process::id(),
-            label: String::new(),
-        }
+        Self { host: HOST.get_or_init(host).clone(), pid: std::process::id(), label: String::new() }
     }
 
     /// Adds what the process is doing; at most 64 characters are kept.

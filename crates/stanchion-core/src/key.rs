@@ -38,10 +38,7 @@ impl Key {
         let text = text.as_ref();
         let refuse = |why: &'static str| {
             Err(Error::new(ErrorKind::Invalid, why)
-                .with(
-                    "key",
-                    format_args!("{:?}", text.chars().take(40).collect::<String>()),
-                )
+                .with("key", format_args!("{:?}", text.chars().take(40).collect::<String>()))
                 .hint("a key is 1 to 512 bytes of UTF-8 without control characters"))
         };
         if text.is_empty() {

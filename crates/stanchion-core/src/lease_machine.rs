@@ -92,12 +92,7 @@ pub enum LeaseAction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum State {
-    Held {
-        deadline: BootTime,
-        renew_at: BootTime,
-        in_flight: Option<BootTime>,
-        progressed: bool,
-    },
+    Held { deadline: BootTime, renew_at: BootTime, in_flight: Option<BootTime>, progressed: bool },
     Lost(LostReason),
 }
 
@@ -152,39 +147,18 @@ impl LeaseMachine {
         Self::start(sent, check, false, max_hold, false)
     }
 
-    fn start(
-        sent: BootTime,
-        ttl: Duration,
-        ends: bool,
-        max_hold: Option<Duration>,
-        needs_progress: bool,
-    ) -> Self {
+    fn start(sent: BootTime, ttl: Duration, ends: bool, max_hold: Option<Duration>, needs_progress: bool) -> Self {
         let hold_until = max_hold.map(|limit| sent + limit);
-        let mut machine = Self {
-            ttl,
-            ends,
-            hold_until,
-            needs_progress,
-            state: State::Lost(LostReason::Expired),
-        };
+        let mut machine = Self { ttl, ends, hold_until, needs_progress, state: State::Lost(LostReason::Expired) };
         machine.state = machine.held_from(sent);
         machine
     }
 
     fn held_from(&self, sent: BootTime) -> State {
-        let life = if self.ends {
-            self.ttl - drift(self.ttl).min(self.ttl)
-        } else {
-            Duration::MAX
-        };
+        let life = if self.ends { self.ttl - drift(self.ttl).min(self.ttl) } else { Duration::MAX };
         let deadline = sent + life;
         let deadline = self.hold_until.map_or(deadline, |limit| deadline.min(limit));
-        State::Held {
-            deadline,
-            renew_at: sent + self.ttl / 3,
-            in_flight: None,
-            progressed: false,
-        }
+        State::Held { deadline, renew_at: sent + self.ttl / 3, in_flight: None, progressed: false }
     }
 
     /// Until when the holder may act; `None` once the lease is lost.
@@ -247,11 +221,7 @@ impl LeaseMachine {
             return None;
         }
         let by_limit = self.hold_until.is_some_and(|limit| now >= limit);
-        let reason = if by_limit {
-            LostReason::MaxHold
-        } else {
-            LostReason::Expired
-        };
+        let reason = if by_limit { LostReason::MaxHold } else { LostReason::Expired };
         self.state = State::Lost(reason);
         Some(reason)
     }
@@ -271,13 +241,7 @@ impl LeaseMachine {
         if let Some(reason) = self.expire(now) {
             return LeaseAction::SignalLost(reason);
         }
-        let State::Held {
-            deadline,
-            mut renew_at,
-            mut in_flight,
-            mut progressed,
-        } = self.state
-        else {
+        let State::Held { deadline, mut renew_at, mut in_flight, mut progressed } = self.state else {
             return LeaseAction::Nothing;
         };
         match event {
@@ -302,12 +266,7 @@ impl LeaseMachine {
         if due {
             in_flight = Some(now);
         }
-        self.state = State::Held {
-            deadline,
-            renew_at,
-            in_flight,
-            progressed,
-        };
+        self.state = State::Held { deadline, renew_at, in_flight, progressed };
         match (due, in_flight) {
             (true, _) => LeaseAction::Renew,
             (false, None) if now < renew_at => LeaseAction::WaitUntil(renew_at.min(deadline)),

@@ -46,13 +46,7 @@ impl Grant {
     /// ```
     #[must_use]
     pub const fn new(key: Key, owner: Owner, fence: FencingToken, mode: Mode, ttl: Duration) -> Self {
-        Self {
-            key,
-            owner,
-            fence,
-            mode,
-            ttl,
-        }
+        Self { key, owner, fence, mode, ttl }
     }
 }
 
@@ -115,13 +109,7 @@ impl Holder {
     /// ```
     #[must_use]
     pub const fn new(identity: Identity) -> Self {
-        Self {
-            identity,
-            mode: Mode::Exclusive,
-            fence: None,
-            held_for: None,
-            expires_in: None,
-        }
+        Self { identity, mode: Mode::Exclusive, fence: None, held_for: None, expires_in: None }
     }
 }
 
@@ -167,11 +155,7 @@ impl LockInfo {
     /// ```
     #[must_use]
     pub const fn new(key: Key) -> Self {
-        Self {
-            key,
-            holders: Vec::new(),
-            waiters: Vec::new(),
-        }
+        Self { key, holders: Vec::new(), waiters: Vec::new() }
     }
 }
 
@@ -254,13 +238,10 @@ pub fn contended(key: &Key, holder: Option<Holder>) -> Error {
 /// ```
 #[must_use]
 pub fn slots_disagree(key: &Key, asked: u32, held: u32) -> Error {
-    Error::new(
-        ErrorKind::Invalid,
-        "all holders of one key must ask for the same number of slots",
-    )
-    .with("key", key)
-    .with("asked", asked)
-    .with("held", held)
+    Error::new(ErrorKind::Invalid, "all holders of one key must ask for the same number of slots")
+        .with("key", key)
+        .with("asked", asked)
+        .with("held", held)
 }
 
 /// A shared backend is a backend.

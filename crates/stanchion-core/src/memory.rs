@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::{
-    BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore,
-    Result, Survives, SystemClock, Times, Version,
+    BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore, Result,
+    Survives, SystemClock, Times, Version,
 };
 
 /// Records in this process's memory. Clones share the records.
@@ -103,14 +103,7 @@ impl MemoryStore {
     }
 
     fn build(clock: Arc<dyn Clock>, shows_time: bool) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                state: Mutex::default(),
-                written: Notify::new(),
-                clock,
-                shows_time,
-            }),
-        }
+        Self { inner: Arc::new(Inner { state: Mutex::default(), written: Notify::new(), clock, shows_time }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -119,36 +112,25 @@ impl MemoryStore {
     }
 
     fn record(&self, entry: &Entry, now: BootTime) -> Option<Record> {
-        let live = entry
-            .live
-            .as_ref()
-            .filter(|live| live.expires.is_none_or(|at| now < at))?;
+        let live = entry.live.as_ref().filter(|live| live.expires.is_none_or(|at| now < at))?;
         let ms = |t: BootTime| u64::try_from(t.since_boot().as_millis()).unwrap_or(u64::MAX);
         Some(Record {
             value: live.value.clone(),
             version: live.version,
             fence: entry.fence,
-            times: self.inner.shows_time.then(|| Times {
-                written_ms: ms(live.written),
-                now_ms: ms(now),
-            }),
+            times: self.inner.shows_time.then(|| Times { written_ms: ms(live.written), now_ms: ms(now) }),
         })
     }
 }
 
 fn conflict(key: &Key, found: Option<Version>) -> Error {
     let found = found.map_or_else(|| "absent".to_owned(), |v| v.to_string());
-    Error::new(ErrorKind::Conflict, "the record is not what the condition says")
-        .with("key", key)
-        .with("found", found)
+    Error::new(ErrorKind::Conflict, "the record is not what the condition says").with("key", key).with("found", found)
 }
 
 impl Entry {
     fn version(&self, now: BootTime) -> Option<Version> {
-        self.live
-            .as_ref()
-            .filter(|live| live.expires.is_none_or(|at| now < at))
-            .map(|live| live.version)
+        self.live.as_ref().filter(|live| live.expires.is_none_or(|at| now < at)).map(|live| live.version)
     }
 
     fn check(&self, key: &Key, cond: Cond, now: BootTime) -> Result<()> {
@@ -178,13 +160,9 @@ pub fn refused(key: &Key, token: FencingToken, seen: Option<FencingToken>) -> Er
         Some(seen) if !token.supersedes(Some(&seen)) => {
             Error::new(ErrorKind::FenceRejected, "a newer holder has touched this key").with("seen", seen)
         }
-        _ => Error::new(ErrorKind::FenceRejected, "this token has not touched the key")
-            .hint("touch before you write"),
+        _ => Error::new(ErrorKind::FenceRejected, "this token has not touched the key").hint("touch before you write"),
     };
-    error
-        .with("key", key)
-        .with("token", token)
-        .at_floor(seen.map_or(0, |seen| seen.number()))
+    error.with("key", key).with("token", token).at_floor(seen.map_or(0, |seen| seen.number()))
 }
 
 #[async_trait]
@@ -203,11 +181,7 @@ impl RecordStore for MemoryStore {
 
     async fn get(&self, key: &Key) -> Result<Option<Record>> {
         let now = self.inner.clock.now();
-        Ok(self
-            .state()
-            .entries
-            .get(key)
-            .and_then(|entry| self.record(entry, now)))
+        Ok(self.state().entries.get(key).and_then(|entry| self.record(entry, now)))
     }
 
     async fn touch(&self, key: &Key, token: &FencingToken) -> Result<Option<Record>> {
@@ -229,12 +203,7 @@ impl RecordStore for MemoryStore {
         entry.check(key, cond, now)?;
         *version += 1;
         let version = Version::new(*version);
-        entry.live = Some(Live {
-            value,
-            version,
-            written: now,
-            expires: ttl.map(|ttl| now + ttl),
-        });
+        entry.live = Some(Live { value, version, written: now, expires: ttl.map(|ttl| now + ttl) });
         drop(state);
         self.inner.written.notify_waiters();
         Ok(version)

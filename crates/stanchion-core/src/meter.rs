@@ -43,11 +43,7 @@ impl ClassMeter {
             renewed: renewals("renewed"),
             renewal_lost: renewals("lost"),
             renewal_unknown: renewals("unknown"),
-            lost: [
-                lost(LostReason::Expired),
-                lost(LostReason::Taken),
-                lost(LostReason::MaxHold),
-            ],
+            lost: [lost(LostReason::Expired), lost(LostReason::Taken), lost(LostReason::MaxHold)],
         }
     }
 
@@ -80,10 +76,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn new(backend: &'static str) -> Self {
-        Self {
-            backend,
-            classes: Mutex::default(),
-        }
+        Self { backend, classes: Mutex::default() }
     }
 
     pub(crate) fn class(&self, key: &Key) -> Arc<ClassMeter> {

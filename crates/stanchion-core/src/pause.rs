@@ -70,9 +70,7 @@ pub struct Held {
 #[cfg(debug_assertions)]
 impl Held {
     fn new(name: &str, everybody: bool) -> Held {
-        Held {
-            point: debug::Point::register(name, everybody),
-        }
+        Held { point: debug::Point::register(name, everybody) }
     }
 
     /// Waits until somebody is held here.
@@ -82,11 +80,7 @@ impl Held {
     pub async fn reached(&self, deadline: Duration) {
         let mut arrivals = self.point.arrivals.subscribe();
         let arrived = tokio::time::timeout(deadline, arrivals.wait_for(|count| *count > 0)).await;
-        assert!(
-            arrived.is_ok(),
-            "nobody reached {:?} within {deadline:?}",
-            self.point.name
-        );
+        assert!(arrived.is_ok(), "nobody reached {:?} within {deadline:?}", self.point.name);
     }
 
     /// How many were held here so far.
@@ -148,12 +142,7 @@ mod debug {
     impl Point {
         pub(super) fn register(name: &str, everybody: bool) -> Arc<Point> {
             let (arrivals, released) = (watch::Sender::new(0), watch::Sender::new(false));
-            let point = Arc::new(Point {
-                name: name.to_owned(),
-                everybody,
-                arrivals,
-                released,
-            });
+            let point = Arc::new(Point { name: name.to_owned(), everybody, arrivals, released });
             points().push(Arc::clone(&point));
             point
         }
@@ -174,19 +163,10 @@ mod debug {
     }
 
     pub(super) async fn pass(name: &str) {
-        let holding: Vec<_> = points()
-            .iter()
-            .filter(|p| p.name == name && p.arrive())
-            .cloned()
-            .collect();
+        let holding: Vec<_> = points().iter().filter(|p| p.name == name && p.arrive()).cloned().collect();
         for point in holding {
             // The sender lives in `point`, so waiting cannot fail.
-            point
-                .released
-                .subscribe()
-                .wait_for(|released| *released)
-                .await
-                .ok();
+            point.released.subscribe().wait_for(|released| *released).await.ok();
         }
         static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
         let folder = FOLDER.get_or_init(|| std::env::var_os("STANCHION_PAUSE_DIR").map(PathBuf::from));

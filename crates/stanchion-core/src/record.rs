@@ -114,10 +114,7 @@ impl Page {
     /// ```
     #[must_use]
     pub const fn after(key: Key, limit: usize) -> Self {
-        Self {
-            after: Some(key),
-            limit,
-        }
+        Self { after: Some(key), limit }
     }
 }
 

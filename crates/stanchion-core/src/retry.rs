@@ -49,12 +49,9 @@ impl RetryPolicy {
     /// ```
     pub fn pauses(mut self, base: Duration, cap: Duration) -> Result<Self> {
         if base.is_zero() || base > cap {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                "the first pause must be above zero and not above the longest",
-            )
-            .with("base", format_args!("{base:?}"))
-            .with("cap", format_args!("{cap:?}")));
+            return Err(Error::new(ErrorKind::Invalid, "the first pause must be above zero and not above the longest")
+                .with("base", format_args!("{base:?}"))
+                .with("cap", format_args!("{cap:?}")));
         }
         (self.base, self.cap) = (base, cap);
         Ok(self)
@@ -92,13 +89,8 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn pause(&self, n: u32) -> Duration {
-        let most = self
-            .base
-            .saturating_mul(1_u32.checked_shl(n).unwrap_or(u32::MAX))
-            .min(self.cap);
-        Duration::from_nanos(random::below(
-            u64::try_from(most.as_nanos()).unwrap_or(u64::MAX).max(1),
-        ))
+        let most = self.base.saturating_mul(1_u32.checked_shl(n).unwrap_or(u32::MAX)).min(self.cap);
+        Duration::from_nanos(random::below(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX).max(1)))
     }
 
     /// Starts counting.
@@ -113,11 +105,7 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn start(&self) -> Tries {
-        Tries {
-            policy: *self,
-            used: 0,
-            until: Instant::now() + self.deadline,
-        }
+        Tries { policy: *self, used: 0, until: Instant::now() + self.deadline }
     }
 }
 

@@ -82,10 +82,7 @@ impl LockScope {
     /// ```
     #[must_use]
     pub fn new(locks: Locks) -> Self {
-        Self {
-            locks,
-            graph: Arc::default(),
-        }
+        Self { locks, graph: Arc::default() }
     }
 
     /// A new line of work.
@@ -98,10 +95,7 @@ impl LockScope {
     pub fn actor(&self) -> Actor {
         let mut graph = lock(&self.graph);
         graph.next_actor += 1;
-        Actor {
-            scope: self.clone(),
-            id: graph.next_actor,
-        }
+        Actor { scope: self.clone(), id: graph.next_actor }
     }
 }
 
@@ -123,13 +117,8 @@ impl Actor {
         let waiting = self.begin_wait(req)?;
         let lease = self.scope.locks.acquire(req).await?;
         drop(waiting);
-        lock(&self.scope.graph)
-            .held
-            .push((req.key.clone(), self.id, req.mode));
-        Ok(ScopedLease {
-            lease,
-            held: self.edge(&req.key, true),
-        })
+        lock(&self.scope.graph).held.push((req.key.clone(), self.id, req.mode));
+        Ok(ScopedLease { lease, held: self.edge(&req.key, true) })
     }
 
     /// Checks and enters the graph under one lock, so that of two requests that close a cycle one sees the other.
@@ -137,12 +126,10 @@ impl Actor {
         let mut graph = lock(&self.scope.graph);
         if let Some(path) = graph.path_back(self.id, req) {
             let path = path.iter().map(Key::as_str).collect::<Vec<_>>().join(" → ");
-            return Err(
-                Error::new(ErrorKind::Deadlock, "waiting for this lock would never end")
-                    .with("key", &req.key)
-                    .with("cycle", path)
-                    .hint("take all locks at once with `acquire_all`, or always in one order"),
-            );
+            return Err(Error::new(ErrorKind::Deadlock, "waiting for this lock would never end")
+                .with("key", &req.key)
+                .with("cycle", path)
+                .hint("take all locks at once with `acquire_all`, or always in one order"));
         }
         graph.waits.insert(self.id, req.key.clone());
         drop(graph);
@@ -150,12 +137,7 @@ impl Actor {
     }
 
     fn edge(&self, key: &Key, held: bool) -> Edge {
-        Edge {
-            graph: Arc::clone(&self.scope.graph),
-            key: key.clone(),
-            actor: self.id,
-            held,
-        }
+        Edge { graph: Arc::clone(&self.scope.graph), key: key.clone(), actor: self.id, held }
     }
 }
 
@@ -175,10 +157,7 @@ impl Graph {
                 }
                 if let Some(next) = self.waits.get(holder).filter(|_| !seen.contains(holder)) {
                     seen.push(*holder);
-                    open.push((
-                        next.clone(),
-                        [path.as_slice(), std::slice::from_ref(next)].concat(),
-                    ));
+                    open.push((next.clone(), [path.as_slice(), std::slice::from_ref(next)].concat()));
                 }
             }
         }
@@ -197,7 +176,6 @@ impl ScopedLease {
     /// assert_eq!(lease.lease().grant().key.as_str(), "a");
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
-    #[must_use]
     pub const fn lease(&self) -> &Lease {
         &self.lease
     }
@@ -227,10 +205,7 @@ impl Drop for Edge {
         let mut graph = lock(&self.graph);
         if !self.held {
             graph.waits.remove(&self.actor);
-        } else if let Some(at) = graph
-            .held
-            .iter()
-            .position(|(key, actor, _)| *key == self.key && *actor == self.actor)
+        } else if let Some(at) = graph.held.iter().position(|(key, actor, _)| *key == self.key && *actor == self.actor)
         {
             graph.held.swap_remove(at);
         }

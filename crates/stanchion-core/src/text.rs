@@ -45,9 +45,7 @@ pub fn parse_duration(text: &str) -> crate::Result<Duration> {
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
         let number: u64 = rest[..digits].parse().map_err(|_| refuse())?;
-        let unit = rest[digits..]
-            .find(|c: char| c.is_ascii_digit())
-            .map_or(rest.len(), |at| digits + at);
+        let unit = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| digits + at);
         let millis = match &rest[digits..unit] {
             "ms" => 1,
             "s" => 1000,

@@ -81,10 +81,7 @@ impl Versioned {
     /// ```
     #[must_use]
     pub fn shared(store: Arc<dyn RecordStore>) -> Self {
-        Self {
-            store,
-            retry: RetryPolicy::default(),
-        }
+        Self { store, retry: RetryPolicy::default() }
     }
 
     /// Sets how often to try again after a conflict.
@@ -112,9 +109,7 @@ impl Versioned {
     /// ```
     pub async fn get(&self, key: &Key) -> Result<Option<(Bytes, Version)>> {
         let record = self.store.get(key).await?;
-        record
-            .map(|record| Ok((parse(key, Some(&record))?.value, record.version)))
-            .transpose()
+        record.map(|record| Ok((parse(key, Some(&record))?.value, record.version))).transpose()
     }
 
     /// Reads, applies `change`, writes if the record is still the one that was read; otherwise reads anew and
@@ -134,11 +129,7 @@ impl Versioned {
     /// assert!(updated.version.is_some());
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
-    pub async fn update(
-        &self,
-        key: &Key,
-        mut change: impl FnMut(Option<&[u8]>) -> Result<Bytes>,
-    ) -> Result<Updated> {
+    pub async fn update(&self, key: &Key, mut change: impl FnMut(Option<&[u8]>) -> Result<Bytes>) -> Result<Updated> {
         let mut tries = self.retry.start();
         let mut conflicts = 0;
         loop {
@@ -146,19 +137,10 @@ impl Versioned {
             let before = parse(key, record.as_ref())?;
             let value = change(record.as_ref().map(|_| &before.value[..]))?;
             let writer = Owner::random();
-            let cond = record
-                .as_ref()
-                .map_or(Cond::Absent, |record| Cond::Version(record.version));
-            let error = match self
-                .store
-                .put(key, before.followed_by(writer, &value), cond, None)
-                .await
-            {
+            let cond = record.as_ref().map_or(Cond::Absent, |record| Cond::Version(record.version));
+            let error = match self.store.put(key, before.followed_by(writer, &value), cond, None).await {
                 Ok(version) => {
-                    return Ok(Updated {
-                        version: Some(version),
-                        conflicts,
-                    });
+                    return Ok(Updated { version: Some(version), conflicts });
                 }
                 Err(e) => e,
             };
@@ -188,10 +170,8 @@ impl Versioned {
                 Ok(record) => break record,
                 Err(_) if tries.again().await => {}
                 Err(e) => {
-                    let error = Error::new(
-                        ErrorKind::OutcomeUnknown,
-                        "the answer to a write is lost, and so is the store",
-                    );
+                    let error =
+                        Error::new(ErrorKind::OutcomeUnknown, "the answer to a write is lost, and so is the store");
                     return Err(error.with("key", key).because(e));
                 }
             }
@@ -205,11 +185,7 @@ impl Versioned {
         }
         // A record that vanished may have held our write; a count that ran ahead of the list may, too.
         let seen_all = now.writes >= before.writes && now.writes - before.writes <= REMEMBERED as u64;
-        Ok(if seen_all && (record.is_some() || before.writes == 0) {
-            Settled::NotWritten
-        } else {
-            Settled::Unknown
-        })
+        Ok(if seen_all && (record.is_some() || before.writes == 0) { Settled::NotWritten } else { Settled::Unknown })
     }
 }
 
@@ -237,24 +213,15 @@ impl Parsed {
 
 fn parse(key: &Key, record: Option<&Record>) -> Result<Parsed> {
     let Some(record) = record else {
-        return Ok(Parsed {
-            writes: 0,
-            writers: vec![],
-            value: Bytes::new(),
-        });
+        return Ok(Parsed { writes: 0, writers: vec![], value: Bytes::new() });
     };
     if record.value.len() < HEADER || !record.value.starts_with(MAGIC) {
-        return Err(
-            Error::new(ErrorKind::Damaged, "the record was not written by Versioned")
-                .with("key", key)
-                .hint("give Versioned values keys of their own"),
-        );
+        return Err(Error::new(ErrorKind::Damaged, "the record was not written by Versioned")
+            .with("key", key)
+            .hint("give Versioned values keys of their own"));
     }
-    let number = |at: usize, len: usize| {
-        record.value[at..at + len]
-            .iter()
-            .fold(0_u128, |n, byte| n << 8 | u128::from(*byte))
-    };
+    let number =
+        |at: usize, len: usize| record.value[at..at + len].iter().fold(0_u128, |n, byte| n << 8 | u128::from(*byte));
     let writers = (0..REMEMBERED).map(|i| Owner::from_bits(number(12 + i * 16, 16)));
     Ok(Parsed {
         writes: u64::try_from(number(4, 8)).unwrap_or(u64::MAX),

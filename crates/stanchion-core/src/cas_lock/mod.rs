@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 use self::state::{Seat, State};
 use crate::{
-    Acquire, BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend,
-    LockInfo, Owner, Page, Record, RecordStore, Released, Renewal, Result, SystemClock, Version, lock,
+    Acquire, BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend, LockInfo,
+    Owner, Page, Record, RecordStore, Released, Renewal, Result, SystemClock, Version, lock,
 };
 
 /// Leases on any [`RecordStore`], by compare-and-swap on one record per key.
@@ -55,11 +55,7 @@ impl<S: RecordStore> CasLock<S> {
     /// let _locks = stanchion_core::CasLock::new(stanchion_core::MemoryStore::new());
     /// ```
     pub fn new(store: S) -> Self {
-        Self {
-            store,
-            clock: Arc::new(SystemClock),
-            seen: Mutex::default(),
-        }
+        Self { store, clock: Arc::new(SystemClock), seen: Mutex::default() }
     }
 
     fn record_key(key: &Key) -> Key {
@@ -101,25 +97,15 @@ impl<S: RecordStore> CasLock<S> {
                 Change::Leave(answer) => return Ok((answer, None)),
                 Change::Write(next, answer) => (next, answer),
             };
-            let cond = found
-                .as_ref()
-                .map_or(Cond::Absent, |record| Cond::Version(record.version));
+            let cond = found.as_ref().map_or(Cond::Absent, |record| Cond::Version(record.version));
             // The store's counter keeps later fences above `high`, unless a floor has lifted it.
-            let forget = next.seats.is_empty()
-                && found
-                    .as_ref()
-                    .is_some_and(|record| next.high <= record.version.get());
+            let forget =
+                next.seats.is_empty() && found.as_ref().is_some_and(|record| next.high <= record.version.get());
             let written = if forget {
-                self.seen
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .remove(key);
+                self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
                 self.store.delete(&record_key, cond).await.map(|()| None)
             } else {
-                self.store
-                    .put(&record_key, Bytes::from(next.encode()), cond, None)
-                    .await
-                    .map(Some)
+                self.store.put(&record_key, Bytes::from(next.encode()), cond, None).await.map(Some)
             };
             match written {
                 Ok(version) => return Ok((answer, version)),
@@ -127,11 +113,7 @@ impl<S: RecordStore> CasLock<S> {
                 Err(e) => return Err(e),
             }
         }
-        Err(Error::new(
-            ErrorKind::Unexpected,
-            "the lock record changed under us 10000 times",
-        )
-        .with("key", key))
+        Err(Error::new(ErrorKind::Unexpected, "the lock record changed under us 10000 times").with("key", key))
     }
 }
 
@@ -160,14 +142,7 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
             .await?;
         let token = match (fence, version) {
             (Ok(token), _) => token,
-            (Err(high), Some(version)) => FencingToken::new(
-                State {
-                    high,
-                    ..State::default()
-                }
-                .minted(version),
-                owner,
-            ),
+            (Err(high), Some(version)) => FencingToken::new(State { high, ..State::default() }.minted(version), owner),
             (Err(_), None) => {
                 return Err(Error::new(ErrorKind::Unexpected, "a grant was not written").with("key", &req.key));
             }
@@ -220,26 +195,12 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
         let space = Key::reserved("lock", "");
         let after = page.after.map(|key| Self::record_key(&key));
-        let found = self
-            .store
-            .scan(
-                Key::reserved("lock", prefix).as_str(),
-                Page {
-                    after,
-                    limit: page.limit,
-                },
-            )
-            .await?;
+        let found = self.store.scan(Key::reserved("lock", prefix).as_str(), Page { after, limit: page.limit }).await?;
         let mut infos = Vec::with_capacity(found.len());
         for (record_key, record) in found {
             let key = Key::new(&record_key.as_str()[space.as_str().len()..])?;
             let mut info = LockInfo::new(key.clone());
-            info.holders = self
-                .state(&key, Some(&record))?
-                .seats
-                .iter()
-                .map(Seat::holder)
-                .collect();
+            info.holders = self.state(&key, Some(&record))?.seats.iter().map(Seat::holder).collect();
             infos.push(info);
         }
         Ok(infos)

@@ -30,14 +30,7 @@ pub(super) struct Seat {
 
 impl Seat {
     pub(super) fn new(req: &Acquire, owner: Owner) -> Self {
-        Self {
-            owner,
-            mode: req.mode,
-            left: req.ttl,
-            held: Duration::ZERO,
-            fence: None,
-            identity: req.identity.clone(),
-        }
+        Self { owner, mode: req.mode, left: req.ttl, held: Duration::ZERO, fence: None, identity: req.identity.clone() }
     }
 
     pub(super) fn token(&self) -> FencingToken {
@@ -70,10 +63,7 @@ impl State {
     fn parse(text: &[u8], version: Version, age: Duration) -> Option<Self> {
         let mut lines = std::str::from_utf8(text).ok()?.lines();
         let high = lines.next()?.strip_prefix(MAGIC)?.trim().parse().ok()?;
-        let mut state = Self {
-            high,
-            seats: Vec::new(),
-        };
+        let mut state = Self { high, seats: Vec::new() };
         let mut highest = high;
         for line in lines {
             let mut words = line.splitn(6, ' ');
@@ -86,14 +76,7 @@ impl State {
             highest = highest.max(fence);
             if let Some(left) = left.checked_sub(age).filter(|left| !left.is_zero()) {
                 let identity = Identity::decode(words.next()?);
-                state.seats.push(Seat {
-                    owner,
-                    mode,
-                    left,
-                    held: held + age,
-                    fence: Some(fence),
-                    identity,
-                });
+                state.seats.push(Seat { owner, mode, left, held: held + age, fence: Some(fence), identity });
             }
         }
         state.high = highest;

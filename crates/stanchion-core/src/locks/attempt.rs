@@ -26,11 +26,7 @@ impl Attempt {
     pub(super) fn new(backend: &Arc<dyn LockBackend>, req: &Arc<Acquire>, owner: Owner) -> Self {
         let (asked, req) = (Arc::clone(backend), Arc::clone(req));
         let future = Box::pin(async move { asked.try_acquire(&req, owner).await });
-        Self {
-            future: Some(future),
-            backend: Arc::clone(backend),
-            runtime: Handle::current(),
-        }
+        Self { future: Some(future), backend: Arc::clone(backend), runtime: Handle::current() }
     }
 }
 
@@ -71,8 +67,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         if self.taken {
             let (backend, req, owner) = (Arc::clone(&self.backend), Arc::clone(&self.req), self.owner);
-            self.runtime
-                .spawn(async move { backend.withdraw(&req, owner).await });
+            self.runtime.spawn(async move { backend.withdraw(&req, owner).await });
         }
     }
 }
@@ -80,13 +75,7 @@ impl Drop for Place {
 /// Releases what may or may not have been granted: the answer to the request is lost.
 pub(super) fn give_back_unknown(backend: &Arc<dyn LockBackend>, req: &Acquire, owner: Owner) {
     // Backends release by owner; the fence is not looked at.
-    let grant = Grant::new(
-        req.key.clone(),
-        owner,
-        FencingToken::new(0, owner),
-        req.mode,
-        req.ttl,
-    );
+    let grant = Grant::new(req.key.clone(), owner, FencingToken::new(0, owner), req.mode, req.ttl);
     Handle::current().spawn(give_back(Arc::clone(backend), grant));
 }
 

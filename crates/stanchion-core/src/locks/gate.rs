@@ -59,10 +59,7 @@ impl Drop for Turn {
             };
             drop(busy);
             // A waiter that has given up hands the turn back, and the one behind it gets it.
-            held = next
-                .send(Self(Some((gates, key))))
-                .err()
-                .and_then(|mut turn| turn.0.take());
+            held = next.send(Self(Some((gates, key)))).err().and_then(|mut turn| turn.0.take());
         }
     }
 }

@@ -33,19 +33,8 @@ impl HeldLock {
         meter: Arc<ClassMeter>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let inner = Mutex::new(Inner {
-            machine,
-            due: None,
-            ended: false,
-        });
-        Self {
-            grant,
-            since,
-            meter,
-            clock,
-            inner,
-            lost: Notify::new(),
-        }
+        let inner = Mutex::new(Inner { machine, due: None, ended: false });
+        Self { grant, since, meter, clock, inner, lost: Notify::new() }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -68,11 +57,7 @@ impl HeldLock {
 
     pub(super) fn step(&self, event: LeaseEvent, now: BootTime) -> LeaseAction {
         let mut inner = self.inner();
-        if inner.ended {
-            LeaseAction::Nothing
-        } else {
-            inner.machine.step(event, now)
-        }
+        if inner.ended { LeaseAction::Nothing } else { inner.machine.step(event, now) }
     }
 
     pub(super) fn deadline(&self) -> Option<BootTime> {
@@ -109,9 +94,7 @@ impl HeldLock {
             if let Err(reason) = self.check() {
                 return reason;
             }
-            let nap = self
-                .deadline()
-                .map_or(SLICE, |deadline| (deadline - self.clock.now()).min(SLICE));
+            let nap = self.deadline().map_or(SLICE, |deadline| (deadline - self.clock.now()).min(SLICE));
             tokio::select! {
                 () = tokio::time::sleep(nap) => {}
                 () = told => {}

@@ -35,12 +35,7 @@ pub(super) type Due = (BootTime, u64);
 
 impl Keeper {
     pub(super) fn new(backend: Arc<dyn LockBackend>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            backend,
-            clock,
-            plan: Mutex::default(),
-            wake: Notify::new(),
-        }
+        Self { backend, clock, plan: Mutex::default(), wake: Notify::new() }
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {
@@ -119,9 +114,7 @@ impl Keeper {
                     tracing::warn!(key = %lock.grant.key, %error, "renewal unanswered, trying again");
                 }
                 let most = u64::try_from((ttl / 10).as_millis()).unwrap_or(u64::MAX).max(2);
-                LeaseEvent::RenewalUnknown {
-                    retry_in: Duration::from_millis(1 + random::below(most)),
-                }
+                LeaseEvent::RenewalUnknown { retry_in: Duration::from_millis(1 + random::below(most)) }
             }
         };
         self.tell(lock, event);

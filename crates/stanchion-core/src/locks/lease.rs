@@ -9,8 +9,7 @@ use super::attempt::give_back;
 use super::held::HeldLock;
 use super::keeper::Keeper;
 use crate::{
-    BootTime, Error, ErrorKind, FencingToken, Grant, Key, LeaseEvent, LockBackend, LostReason, Released,
-    Result,
+    BootTime, Error, ErrorKind, FencingToken, Grant, Key, LeaseEvent, LockBackend, LostReason, Released, Result,
 };
 
 /// A lock that is ours, renewed in the background until it is released, dropped or lost.
@@ -91,13 +90,7 @@ impl Fence<'_> {
 impl Lease {
     pub(super) fn new(lock: Arc<HeldLock>, keeper: Arc<Keeper>, backend: Arc<dyn LockBackend>) -> Self {
         lock.meter.held.increment(1);
-        Self {
-            lock,
-            keeper,
-            backend,
-            runtime: Handle::current(),
-            released: false,
-        }
+        Self { lock, keeper, backend, runtime: Handle::current(), released: false }
     }
 
     /// What the store granted.
@@ -131,10 +124,7 @@ impl Lease {
     /// ```
     pub fn fence(&self) -> Result<Fence<'_>> {
         self.lock.check().map_err(|reason| self.error(reason))?;
-        Ok(Fence {
-            grant: &self.lock.grant,
-            lease: PhantomData,
-        })
+        Ok(Fence { grant: &self.lock.grant, lease: PhantomData })
     }
 
     /// Returns when the lease is lost: from a local timer, before the store can hand the key on.
@@ -223,16 +213,13 @@ impl Drop for Lease {
     fn drop(&mut self) {
         self.end();
         if !self.released {
-            self.runtime
-                .spawn(give_back(Arc::clone(&self.backend), self.lock.grant.clone()));
+            self.runtime.spawn(give_back(Arc::clone(&self.backend), self.lock.grant.clone()));
         }
     }
 }
 
 fn lost_error(key: &Key, reason: &str) -> Error {
-    Error::new(ErrorKind::LeaseLost, "the lock was lost while it was held")
-        .with("key", key)
-        .with("reason", reason)
+    Error::new(ErrorKind::LeaseLost, "the lock was lost while it was held").with("key", key).with("reason", reason)
 }
 
 impl Released {

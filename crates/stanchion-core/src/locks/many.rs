@@ -106,16 +106,8 @@ impl Locks {
         let mut requests: Vec<Acquire> = requests.to_vec();
         requests.sort_by(|a, b| a.key.cmp(&b.key).then(strength(a.mode).cmp(&strength(b.mode))));
         requests.dedup_by(|a, b| a.key == b.key);
-        let longest = requests
-            .iter()
-            .filter_map(|req| {
-                if let Wait::For(wait) = req.wait {
-                    Some(wait)
-                } else {
-                    None
-                }
-            })
-            .max();
+        let longest =
+            requests.iter().filter_map(|req| if let Wait::For(wait) = req.wait { Some(wait) } else { None }).max();
         let until = longest.map(|wait| Instant::now() + wait);
         let mut leases = Leases(Vec::with_capacity(requests.len()));
         for req in requests {

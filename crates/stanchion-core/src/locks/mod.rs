@@ -23,8 +23,7 @@ use self::held::HeldLock;
 use self::keeper::Keeper;
 use crate::meter::{ClassMeter, Meter};
 use crate::{
-    Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Result, RetryPolicy,
-    SystemClock, Wait,
+    Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Result, RetryPolicy, SystemClock, Wait,
 };
 
 /// Locks on one store. Clones share everything; keep one per process and store.
@@ -136,7 +135,8 @@ impl Locks {
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
     pub async fn acquire(&self, req: &Acquire) -> Result<Lease> {
-        let span = tracing::debug_span!("lock.acquire", key = %req.key, backend = self.inner.backend.capability().backend);
+        let span =
+            tracing::debug_span!("lock.acquire", key = %req.key, backend = self.inner.backend.capability().backend);
         self.acquire_counted(req).instrument(span).await
     }
 
@@ -174,9 +174,7 @@ impl Locks {
         let started = self.inner.clock.now();
         let outcome = self.acquire_one(req, &meter).await;
         meter.count_acquisition(&outcome);
-        meter
-            .wait
-            .record((self.inner.clock.now() - started).as_secs_f64());
+        meter.wait.record((self.inner.clock.now() - started).as_secs_f64());
         outcome
     }
 
@@ -187,10 +185,7 @@ impl Locks {
             Wait::Forever => None,
         };
         let Some(_turn) = self.inner.gates.enter(&req.key, until).await else {
-            let error = Error::new(
-                ErrorKind::Contended,
-                "other tasks of this process wait for the lock, too",
-            );
+            let error = Error::new(ErrorKind::Contended, "other tasks of this process wait for the lock, too");
             return Err(error.with("key", &req.key));
         };
         self.acquire_in_turn(Arc::new(req.clone()), until, meter).await
@@ -206,13 +201,7 @@ impl Locks {
         let backend = &self.inner.backend;
         let owner = Owner::random();
         let runtime = Handle::current();
-        let mut place = Place {
-            backend: Arc::clone(backend),
-            req: Arc::clone(&req),
-            owner,
-            taken: false,
-            runtime,
-        };
+        let mut place = Place { backend: Arc::clone(backend), req: Arc::clone(&req), owner, taken: false, runtime };
         let mut unanswered = RetryPolicy::default().start();
         let _waiting = Waiting::count(meter);
         loop {
@@ -240,10 +229,7 @@ impl Locks {
                 return Err(refused);
             }
             let slice = now + Duration::from_secs(3600);
-            if let Err(error) = backend
-                .wait(&req, owner, until.map_or(slice, |until| until.min(slice)))
-                .await
-            {
+            if let Err(error) = backend.wait(&req, owner, until.map_or(slice, |until| until.min(slice))).await {
                 tracing::debug!(%error, "waiting failed, asking again");
                 if !unanswered.again().await {
                     return Err(error);
@@ -261,19 +247,9 @@ impl Locks {
             Hold::Lease => LeaseMachine::new(sent, grant.ttl, req.max_hold, req.needs_progress),
             Hold::Held => LeaseMachine::held(sent, grant.ttl, req.max_hold),
         };
-        let lock = Arc::new(HeldLock::new(
-            grant,
-            machine,
-            sent,
-            Arc::clone(meter),
-            Arc::clone(&inner.clock),
-        ));
+        let lock = Arc::new(HeldLock::new(grant, machine, sent, Arc::clone(meter), Arc::clone(&inner.clock)));
         inner.keeper.watch(&lock, sent + req.ttl / 3);
-        Ok(Lease::new(
-            lock,
-            Arc::clone(&inner.keeper),
-            Arc::clone(&inner.backend),
-        ))
+        Ok(Lease::new(lock, Arc::clone(&inner.keeper), Arc::clone(&inner.backend)))
     }
 }
 

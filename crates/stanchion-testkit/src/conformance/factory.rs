@@ -1,0 +1,175 @@
+//! How the suite opens a store.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stanchion_core::{Key, LockBackend, RecordStore};
+
+use crate::{Fault, FaultProxy, Plan};
+
+/// A future on the heap.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One client of a store, as one process has it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use stanchion_core::{CasLock, MemoryStore};
+/// use stanchion_testkit::conformance::Client;
+/// let store = MemoryStore::new();
+/// let client = Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store)));
+/// assert!(client.records.is_some());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// Its locks.
+    pub locks: Arc<dyn LockBackend>,
+    /// Its records, if the store has any.
+    pub records: Option<Arc<dyn RecordStore>>,
+}
+
+impl Client {
+    /// A client with these parts.
+    #[must_use]
+    pub fn new(locks: Arc<dyn LockBackend>, records: Option<Arc<dyn RecordStore>>) -> Self {
+        Self { locks, records }
+    }
+}
+
+impl From<(Arc<dyn LockBackend>, Option<Arc<dyn RecordStore>>)> for Client {
+    fn from((locks, records): (Arc<dyn LockBackend>, Option<Arc<dyn RecordStore>>)) -> Self {
+        Self { locks, records }
+    }
+}
+
+/// Breaks the wire between a store's clients and its engine. All clients of the factory go over that wire.
+///
+/// A [`FaultProxy`] does it for engines that see a key's text in their requests.
+pub trait Faults: fmt::Debug + Send + Sync {
+    /// From now on the engine still receives and runs the next write of `key`, but the connection breaks instead of
+    /// delivering the reply. Other requests pass, and later connections work again.
+    fn lose_next_reply(&self, key: &Key);
+}
+
+impl Faults for FaultProxy {
+    fn lose_next_reply(&self, key: &Key) {
+        self.set_plan(Plan::first(key.as_str(), Fault::LoseReply));
+    }
+}
+
+impl<F: Faults> Faults for Arc<F> {
+    fn lose_next_reply(&self, key: &Key) {
+        (**self).lose_next_reply(key);
+    }
+}
+
+/// Opens independent clients of one store, like processes that share it. Clones open the same store.
+///
+/// ```
+/// use std::sync::Arc;
+/// use stanchion_core::{CasLock, MemoryStore};
+/// use stanchion_testkit::conformance::{Client, StoreFactory};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let store = MemoryStore::new();
+/// let factory = StoreFactory::new(move || {
+///     let store = store.clone();
+///     async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// });
+/// assert_eq!(factory.open().await.locks.capability().backend, "memory");
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct StoreFactory {
+    open: Arc<dyn Fn() -> BoxFuture<'static, Client> + Send + Sync>,
+    faults: Option<Arc<dyn Faults>>,
+    patience: Duration,
+    url: Option<String>,
+    taker: Option<&'static str>,
+}
+
+impl StoreFactory {
+    /// A factory whose clients come from `open`. What `open` owns, a server for instance, lives as long as the factory.
+    pub fn new<F, Fut, C>(open: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = C> + Send + 'static,
+        C: Into<Client>,
+    {
+        let open = move || -> BoxFuture<'static, Client> {
+            let client = open();
+            Box::pin(async move { client.await.into() })
+        };
+        Self {
+            open: Arc::new(open),
+            faults: None,
+            patience: Duration::from_secs(20),
+        }
+    }
+
+    /// Lets cases about lost replies break the wire.
+    #[must_use]
+    pub fn faults(mut self, faults: impl Faults + 'static) -> Self {
+        self.faults = Some(Arc::new(faults));
+        self
+    }
+
+    /// How long a case waits for what must come, 20 s if not set. Only failures take that long.
+    #[must_use]
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// What other processes need to open the same store; they get it as [`taker_main`](super::process::taker_main)
+    /// passes it to its `open`.
+    #[must_use]
+    pub fn url(mut self, url: impl Into<String>) -> Self {
+        self.url = Some(url.into());
+        self
+    }
+
+    /// The path of the test that calls `taker_main`, as `module_path!` gives it.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn taker(mut self, test: &'static str) -> Self {
+        self.taker = Some(test);
+        self
+    }
+
+    /// Opens one more client.
+    pub async fn open(&self) -> Client {
+        (self.open)().await
+    }
+
+    pub(crate) async fn locks(&self) -> Arc<dyn LockBackend> {
+        self.open().await.locks
+    }
+
+    pub(crate) async fn records(&self) -> Option<Arc<dyn RecordStore>> {
+        self.open().await.records
+    }
+
+    pub(crate) fn hook(&self) -> Option<&dyn Faults> {
+        self.faults.as_deref()
+    }
+
+    /// The URL for other processes, and the test that is their `main`.
+    pub(crate) fn other_process(&self) -> Option<(&str, &'static str)> {
+        Some((self.url.as_deref()?, self.taker?))
+    }
+
+    pub(crate) const fn patient(&self) -> Duration {
+        self.patience
+    }
+}
+
+impl fmt::Debug for StoreFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreFactory")
+            .field("faults", &self.faults)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}

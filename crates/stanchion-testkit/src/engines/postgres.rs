@@ -1,0 +1,254 @@
+//! PostgreSQL: `initdb` runs once into a template, every server gets a copy.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use super::locate::{self, Program, Skip};
+use super::port::Port;
+use super::probe::Probe;
+use super::server::{Server, Spec, private_dir};
+use super::user::{give_to, unprivileged};
+
+/// Part of the template's name; raise it with every change to what [`make_template`] does.
+const RECIPE: u32 = 1;
+
+/// One role needs its password, so that a wrong one can be tried; everybody else is trusted.
+const ACCESS: &str = "local all all trust
+host all secret_user 127.0.0.1/32 scram-sha-256
+host all all 127.0.0.1/32 trust
+";
+
+const SETTINGS: &[&str] = &[
+    "listen_addresses=127.0.0.1",
+    "max_connections=200",
+    "shared_buffers=16MB",
+    "logging_collector=off",
+];
+
+/// A private PostgreSQL server. User `postgres` needs no password; role `secret_user` needs `secret`.
+#[derive(Debug)]
+pub struct Postgres {
+    server: Server,
+}
+
+/// How to start a PostgreSQL server.
+///
+/// ```no_run
+/// # use stanchion_testkit::engines::Postgres;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let postgres = Postgres::options().setting("log_statement=all").start().await;
+/// # assert!(postgres.port() > 0);
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "options do nothing until `start`"]
+pub struct PostgresOptions {
+    settings: Vec<String>,
+    fsync: bool,
+}
+
+impl PostgresOptions {
+    /// Adds a setting, `name=value`.
+    pub fn setting(mut self, setting: impl Into<String>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
+    /// Waits for the disk at every commit. Off by default: it matters for power loss only, not for a kill.
+    pub fn fsync(mut self, on: bool) -> Self {
+        self.fsync = on;
+        self
+    }
+
+    /// Starts PostgreSQL with these options.
+    ///
+    /// # Panics
+    /// When the server is missing or does not become ready; the message holds its log.
+    pub async fn start(self) -> Postgres {
+        self.try_start().await.unwrap_or_else(|skip| panic!("{skip}"))
+    }
+
+    /// Starts PostgreSQL with these options, or says why it cannot exist on this machine.
+    ///
+    /// # Panics
+    /// Like [`start`](Self::start), but not where the server cannot exist.
+    pub async fn try_start(self) -> Result<Postgres, Skip> {
+        let program = locate::find("postgres", "postgres")?;
+        let port = Port::reserve();
+        let user = unprivileged();
+        let dir = private_dir("pg", user);
+        copy_tree(&template(&program), &dir.path().join("data"), user);
+        let fsync = if self.fsync { "fsync=on" } else { "fsync=off" };
+        let number = format!("port={}", port.number());
+        let mut args: Vec<OsString> = ["-D", "data"].map(OsString::from).into();
+        let settings = SETTINGS
+            .iter()
+            .copied()
+            .chain([fsync, &number])
+            .chain(self.settings.iter().map(String::as_str));
+        args.extend(settings.flat_map(|setting| ["-c", setting]).map(OsString::from));
+        // The socket folder must not depend on the working folder, which PostgreSQL changes to its data.
+        args.extend([
+            "-c".into(),
+            OsString::from(format!("unix_socket_directories={}", dir.path().display())),
+        ]);
+        let spec = Spec {
+            engine: "postgres",
+            program,
+            args,
+            user,
+            stop: Signal::INT,
+            probe: Probe::Postgres,
+        };
+        Ok(Postgres {
+            server: Server::start(spec, dir, port).await,
+        })
+    }
+}
+
+impl Postgres {
+    /// Starts a server with one empty database, `postgres`.
+    ///
+    /// # Panics
+    /// When the server is missing or does not become ready.
+    pub async fn start() -> Postgres {
+        Postgres::options().start().await
+    }
+
+    /// Like [`start`](Postgres::start), for [`start_or_skip!`](crate::start_or_skip).
+    ///
+    /// # Panics
+    /// When the server could exist here but does not, or does not become ready.
+    pub async fn try_start() -> Result<Postgres, Skip> {
+        Postgres::options().try_start().await
+    }
+
+    /// Options for another kind of server.
+    pub fn options() -> PostgresOptions {
+        PostgresOptions::default()
+    }
+
+    /// The URL for user `postgres`, who needs no password.
+    pub fn url(&self) -> String {
+        self.url_at(self.port())
+    }
+
+    /// The same URL at another port, such as a fault proxy's.
+    pub fn url_at(&self, port: u16) -> String {
+        format!("postgres://postgres@127.0.0.1:{port}/postgres")
+    }
+
+    /// The URL for role `secret_user` with `password`; only `secret` is right.
+    pub fn url_with_password(&self, password: &str) -> String {
+        format!(
+            "postgres://secret_user:{password}@127.0.0.1:{}/postgres",
+            self.port()
+        )
+    }
+}
+
+impl Deref for Postgres {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
+/// The template for this version, made by whoever comes first.
+fn template(postgres: &Program) -> PathBuf {
+    let folder = locate::engines_dir();
+    let ready = folder.join(format!("pg-template-{}-{RECIPE}", postgres.version()));
+    if ready.is_dir() {
+        return ready;
+    }
+    fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot create {}: {e}", folder.display()));
+    let lock = File::create(folder.join("pg-template.lock")).expect("the folder was just created");
+    lock.lock().expect("a lock on a local file");
+    if !ready.is_dir() {
+        make_template(postgres, &folder, &ready);
+    }
+    ready
+}
+
+fn make_template(postgres: &Program, folder: &Path, ready: &Path) {
+    let user = unprivileged();
+    let work = tempfile::tempdir().expect("a temporary folder");
+    give_to(work.path(), user);
+    let data = work.path().join("data");
+    let mut initdb = postgres.sibling("initdb").command(user);
+    initdb.args([
+        "-A",
+        "trust",
+        "-U",
+        "postgres",
+        "-E",
+        "UTF8",
+        "--locale=C",
+        "--no-sync",
+        "--wal-segsize=1",
+        "-D",
+    ]);
+    run(initdb.arg(&data), "");
+    // With -j a statement ends at an empty line.
+    let mut single = postgres.command(user);
+    single.args(["--single", "-j", "-D"]).arg(&data).arg("postgres");
+    run(
+        &mut single,
+        "CREATE ROLE secret_user LOGIN PASSWORD 'secret';\n\n",
+    );
+    fs::write(data.join("pg_hba.conf"), ACCESS).expect("initdb made this folder");
+    // Copied beside its place and renamed, so that no one ever sees half a template.
+    let staging = tempfile::tempdir_in(folder).expect("the engines folder exists");
+    copy_tree(&data, &staging.path().join("data"), None);
+    fs::rename(staging.path().join("data"), ready).expect("a rename inside one folder");
+}
+
+fn run(command: &mut Command, input: &str) {
+    command
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let started = command.spawn().and_then(|mut child| {
+        child
+            .stdin
+            .take()
+            .map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()))?;
+        child.wait_with_output()
+    });
+    let output = started.unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        output.status.success() && !text.contains("ERROR:"),
+        "{command:?} failed:\n{text}"
+    );
+}
+
+fn copy_tree(from: &Path, to: &Path, owner: Option<u32>) {
+    let copied = (|| {
+        fs::create_dir(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let target = to.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                copy_tree(&entry.path(), &target, owner);
+            } else {
+                fs::copy(entry.path(), &target)?;
+                give_to(&target, owner);
+            }
+        }
+        fs::set_permissions(to, fs::metadata(from)?.permissions())
+    })();
+    copied.unwrap_or_else(|e: std::io::Error| {
+        panic!("cannot copy {} to {}: {e}", from.display(), to.display())
+    });
+    give_to(to, owner);
+}

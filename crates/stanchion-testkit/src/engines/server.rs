@@ -1,0 +1,296 @@
+//! One server process: start, kill, stop, restart, pause, and a watcher that outlives the test.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::locate::Program;
+use super::port::Port;
+use super::probe::Probe;
+use super::user::{command_as, give_to};
+use crate::eventually::within;
+
+/// Long, because a loaded machine may run many servers at once; a healthy start takes well under a second.
+const START: Duration = Duration::from_secs(30);
+const STOP: Duration = Duration::from_secs(10);
+
+/// Runs the server and ends it. It reads orders from the test process and, when that is gone however it ended, end of
+/// file. Children are killed too: PostgreSQL's live in sessions of their own and may be stopped by a signal, so
+/// neither a group kill nor their own watchfulness is enough. SIGHUP is ignored because the kernel sends it to a
+/// group that lost its parent and has a stopped member, which is this very situation.
+const WATCHER: &str = r#"
+dir=$1; shift
+pid=
+trap : PIPE
+trap '' HUP
+end() {
+  [ -n "$pid" ] || return 0
+  kill -STOP "$pid" 2>/dev/null
+  children=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
+  kill -KILL "$pid" $children 2>/dev/null
+  wait "$pid" 2>/dev/null
+  pid=
+}
+while read -r order; do
+  case $order in
+    start) "$@" </dev/null >>"$dir/log" 2>&1 & pid=$!; echo "$pid" ;;
+    kill) end; echo gone ;;
+  esac
+done
+end
+rm -rf "$dir" 2>/dev/null || rm -rf "$dir"
+"#;
+
+/// What to run and how to tell that it serves.
+#[derive(Debug)]
+pub(super) struct Spec {
+    pub(super) engine: &'static str,
+    pub(super) program: Program,
+    pub(super) args: Vec<OsString>,
+    /// The user to run as, for servers that refuse root.
+    pub(super) user: Option<u32>,
+    /// The signal for a quick and clean shutdown.
+    pub(super) stop: Signal,
+    pub(super) probe: Probe,
+}
+
+/// A running private server; every engine type dereferences to it.
+#[derive(Debug)]
+pub struct Server {
+    spec: Spec,
+    dir: PathBuf,
+    port: Port,
+    version: String,
+    watcher: Mutex<Watcher>,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    process: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    server: Option<Pid>,
+}
+
+impl Server {
+    pub(super) async fn start(spec: Spec, dir: TempDir, port: Port) -> Server {
+        let mut command = command_as(spec.user, "sh".as_ref(), &spec.program.path);
+        command
+            .args(["-c", WATCHER, "stanchion-engine"])
+            .arg(dir.path())
+            .args(spec.program.words())
+            .args(&spec.args);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        // A group of its own: signals meant for the test (Ctrl-C, a runner's time-out) must not take the watcher first.
+        command.process_group(0).current_dir(dir.path());
+        let mut process = command
+            .spawn()
+            .unwrap_or_else(|e| panic!("cannot start sh for {}: {e}", spec.engine));
+        // From here on the watcher removes the folder.
+        let dir = dir.keep();
+        let orders = process.stdin.take();
+        let answers = BufReader::new(process.stdout.take().expect("stdout was piped two lines above"));
+        let watcher = Mutex::new(Watcher {
+            process,
+            orders,
+            answers,
+            server: None,
+        });
+        let version = spec.program.version();
+        let server = Server {
+            spec,
+            dir,
+            port,
+            version,
+            watcher,
+        };
+        server.launch().await;
+        server
+    }
+
+    /// The loopback port; it stays the same across [`restart`](Server::restart).
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// The address, 127.0.0.1 and [`port`](Server::port).
+    pub fn addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port()).into()
+    }
+
+    /// The server's version, such as `7.0.15`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The server's folder: data, sockets and `log`.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The server's process id while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.server().map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
+    }
+
+    /// What the server wrote to its log so far.
+    pub fn log(&self) -> String {
+        fs::read(self.dir.join("log"))
+            .map(|text| String::from_utf8_lossy(&text).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Kills the server and its children with SIGKILL, as a crash would; data that it had not written is gone.
+    pub fn kill(&self) {
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if watcher.server.take().is_some() {
+            let answer = watcher.order("kill");
+            assert_eq!(
+                answer.as_deref(),
+                Some("gone"),
+                "{} was not killed",
+                self.spec.engine
+            );
+        }
+    }
+
+    /// Shuts the server down in its own clean way; its folder stays for [`restart`](Server::restart).
+    pub async fn stop(&self) {
+        let Some(pid) = self.server() else { return };
+        self.resume();
+        // Gone already is what was asked for.
+        kill_process(pid, self.spec.stop).ok();
+        let stopped = within(STOP, || async { !alive(pid) }).await;
+        assert!(
+            stopped,
+            "{} did not stop within {STOP:?}; log:\n{}",
+            self.spec.engine,
+            self.log()
+        );
+        self.kill();
+    }
+
+    /// Stops the server if it runs, and starts it again on the same port with the same data.
+    pub async fn restart(&self) {
+        self.stop().await;
+        self.launch().await;
+    }
+
+    /// Freezes the server and its children (SIGSTOP): connections stay open, nothing answers.
+    pub fn pause(&self) {
+        let Some(pid) = self.server() else { return };
+        // The parent first: afterwards no new child can appear.
+        self.signal(pid, Signal::STOP);
+        children(pid)
+            .into_iter()
+            .for_each(|child| self.signal(child, Signal::STOP));
+    }
+
+    /// Lets a paused server go on (SIGCONT).
+    pub fn resume(&self) {
+        let Some(pid) = self.server() else { return };
+        children(pid)
+            .into_iter()
+            .for_each(|child| self.signal(child, Signal::CONT));
+        self.signal(pid, Signal::CONT);
+    }
+
+    fn signal(&self, pid: Pid, signal: Signal) {
+        match kill_process(pid, signal) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+            Err(error) => panic!("{}: signal {signal:?} to {pid:?}: {error}", self.spec.engine),
+        }
+    }
+
+    fn server(&self) -> Option<Pid> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).server
+    }
+
+    async fn launch(&self) {
+        // Left behind by a kill; its number may belong to an unrelated process by now, which PostgreSQL would trust.
+        fs::remove_file(self.dir.join("data/postmaster.pid")).ok();
+        let engine = self.spec.engine;
+        let pid = {
+            let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+            let pid = watcher
+                .order("start")
+                .and_then(|answer| Pid::from_raw(answer.parse().ok()?));
+            watcher.server = pid;
+            pid.unwrap_or_else(|| panic!("the watcher of {engine} did not start it"))
+        };
+        let mut died = false;
+        let port = self.port();
+        let ready = within(START, || {
+            died = !alive(pid);
+            async move { died || self.spec.probe.ready(port).await }
+        })
+        .await;
+        assert!(
+            ready && !died,
+            "{engine} did not become ready on port {port}; log:\n{}",
+            self.log()
+        );
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let watcher = self.watcher.get_mut().unwrap_or_else(PoisonError::into_inner);
+        drop(watcher.orders.take());
+        // Wait, so that the port and the folder are free when the test goes on.
+        watcher.process.wait().ok();
+    }
+}
+
+impl Watcher {
+    fn order(&mut self, order: &str) -> Option<String> {
+        self.orders
+            .as_mut()?
+            .write_all(format!("{order}\n").as_bytes())
+            .ok()?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).ok()?;
+        Some(answer.trim().to_owned())
+    }
+}
+
+fn children(pid: Pid) -> Vec<Pid> {
+    let pid = pid.as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace()
+        .filter_map(|word| Pid::from_raw(word.parse().ok()?))
+        .collect()
+}
+
+/// Whether the process runs. A zombie does not: the watcher collects its children only on order.
+fn alive(pid: Pid) -> bool {
+    match fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
+        Ok(stat) => !stat
+            .rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+        Err(_) if Path::new("/proc/self/stat").exists() => false,
+        Err(_) => rustix::process::test_kill_process(pid).is_ok(),
+    }
+}
+
+/// A fresh folder of the user that the server runs as.
+pub(super) fn private_dir(engine: &str, user: Option<u32>) -> TempDir {
+    let dir = tempfile::Builder::new()
+        .prefix(&format!("stanchion-{engine}-"))
+        .tempdir();
+    let dir = dir.unwrap_or_else(|e| panic!("no temporary folder for {engine}: {e}"));
+    give_to(dir.path(), user);
+    dir
+}

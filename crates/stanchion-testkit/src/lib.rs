@@ -1,0 +1,22 @@
+//! What Stanchion's tests stand on: private real servers, a fault proxy, helper processes and patient waiting.
+//!
+//! | need | use |
+//! |---|---|
+//! | a real Redis, Valkey, PostgreSQL or PgBouncer | [`engines`] |
+//! | a network that loses replies at a chosen moment | [`FaultProxy`] |
+//! | another process to kill or freeze | [`process::Child`] |
+//! | to wait for something | [`eventually`](fn@eventually), [`eventually_sync`] |
+//! | to hold a task between two steps | [`pause`] |
+//!
+//! Everything here panics with a reason instead of returning errors: it is made for tests.
+
+pub mod conformance;
+pub mod engines;
+mod eventually;
+mod fault_proxy;
+pub mod pause;
+pub mod process;
+
+pub use eventually::{eventually, eventually_sync};
+pub use fault_proxy::{Counts, Fault, FaultProxy, Message, Plan, Protocol, Rates};
+pub use pause::pause_point;

@@ -1,0 +1,61 @@
+//! Exit codes, in one place, and how errors reach a person.
+
+use std::io::Write as _;
+
+use stanchion_core::{Error, ErrorKind};
+
+/// Every code we exit with on our own account. A command's own code passes through `run` unchanged.
+pub(crate) const CODES: &[(u8, &str)] = &[
+    (0, "done; or: the lock was busy and --if-busy skip was given"),
+    (1, "`demo`: a guarded call was lost"),
+    (2, "the command line is wrong"),
+    (69, "the store cannot be reached"),
+    (75, "the lock is busy and the wait is over, or it is held by our own parent (-E changes it)"),
+    (76, "the lock was lost while the command ran; it was stopped before anybody else could hold the lock"),
+    (78, "the configuration is wrong: store, option, key, ttl, or rights"),
+    (125, "stanchion itself failed"),
+    (126, "the command cannot be executed"),
+    (127, "the command was not found"),
+];
+
+pub(crate) const BUSY: u8 = 75;
+pub(crate) const LOST: u8 = 76;
+pub(crate) const FAILED: u8 = 125;
+
+/// The code that tells a script what kind of error this is.
+pub(crate) fn code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Contended | ErrorKind::Deadlock => BUSY,
+        ErrorKind::LeaseLost | ErrorKind::FenceRejected => LOST,
+        ErrorKind::Unavailable | ErrorKind::OutcomeUnknown => 69,
+        ErrorKind::Invalid | ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Damaged => 78,
+        _ => FAILED,
+    }
+}
+
+/// `error:` and, if there is one, `hint:` on stderr.
+pub(crate) fn report(error: &Error) {
+    let mut text = format!("error: {error}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text += &format!(": {cause_text}");
+        }
+        source = cause.source();
+    }
+    if let Some(hint) = error.next_step() {
+        text += &format!("\nhint: {hint}");
+    }
+    say(&text);
+}
+
+/// One line for a person, on stderr. A closed stderr is no reason to fail.
+pub(crate) fn say(text: &str) {
+    writeln!(std::io::stderr(), "{text}").unwrap_or_default();
+}
+
+/// Data, on stdout. A reader that went away (`| head`) ends us quietly.
+pub(crate) fn print(text: &str) {
+    writeln!(std::io::stdout(), "{text}").unwrap_or_default();
+}

@@ -1,0 +1,58 @@
+//! `stanchion`: the one binary. This file only chooses the verb and the exit code.
+
+mod cli;
+mod demo;
+mod exit;
+mod help;
+mod lock;
+mod log;
+mod run;
+mod store;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use stanchion_core::{Error, ErrorKind, Result};
+
+use crate::cli::{Cli, Verb};
+
+fn main() -> ExitCode {
+    // The second stage of `run`: before any parsing, because its arguments are the user's command.
+    if let Some(code) = run::exec_stage() {
+        return ExitCode::from(code);
+    }
+    let cli = Cli::parse();
+    log::init();
+    match dispatch(&cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            exit::report(&error);
+            ExitCode::from(exit::code(error.kind()))
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<u8> {
+    match &cli.verb {
+        Verb::Run(args) => block_on(run::run(cli, args)),
+        Verb::Lock(verb) => block_on(lock::run(cli, verb)),
+        Verb::Why(args) => block_on(lock::why(cli, args)),
+        Verb::Demo(args) => demo::run(args),
+        Verb::DemoWorker(args) => block_on(demo::worker(args)),
+        Verb::Completions { shell } => Ok(help::completions(*shell)),
+        Verb::Man => help::man(),
+        Verb::Help { topic } => help::run(topic.as_deref()),
+    }
+}
+
+/// On this thread: the kernel ties a child's death signal to the thread that started it.
+fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::new(ErrorKind::Unexpected, "the runtime cannot be started").because(e))?;
+    let done = runtime.block_on(work);
+    // A waiting thread must not keep a finished command from exiting.
+    runtime.shutdown_background();
+    done
+}

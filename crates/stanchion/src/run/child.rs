@@ -1,0 +1,206 @@
+//! The command: its environment, its signals, its end.
+
+use std::io::IsTerminal as _;
+use std::process::ExitStatus;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use stanchion_core::{Error, ErrorKind, Leases, Result};
+use stanchion_stores::OpenedLocks;
+use tokio::signal::unix::{self, SignalKind};
+
+use super::stage::STAGE;
+use crate::cli::RunArgs;
+use crate::exit::{self, say};
+
+/// How the command ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) code: u8,
+    pub(super) signal: Option<i32>,
+    pub(super) lost: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Happened {
+    Ended(Ended),
+    Signal(Signal),
+}
+
+#[derive(Debug)]
+pub(super) struct Child {
+    process: tokio::process::Child,
+    pid: Pid,
+    /// In a group of its own the whole tree can be reached. On a terminal it stays in ours: a background
+    /// group could not read from the terminal.
+    own_group: bool,
+    signals: Signals,
+    interrupts: u32,
+}
+
+impl Child {
+    /// Starts the command. Whether it exists shows in its exit code, 127 or 126.
+    pub(super) fn start(args: &RunArgs, opened: &OpenedLocks, leases: &Leases) -> Result<Self> {
+        let failed = |what: &'static str| move |e: std::io::Error| Error::new(ErrorKind::Unexpected, what).because(e);
+        let signals = Signals::for_running()?;
+        let own_group = !std::io::stdin().is_terminal();
+        let me = std::env::current_exe().map_err(failed("our own program file is not known"))?;
+        let mut command = std::process::Command::new(me);
+        command.arg(STAGE).arg(std::process::id().to_string()).args(&args.command).envs(environment(opened, leases));
+        if own_group {
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        }
+        // Closed again on our side when the command has started; on its side they live as long as it does.
+        let inherited = match &opened.inherit {
+            Some(inherit) => {
+                leases.iter().map(|lease| inherit.inheritable(lease.grant())).collect::<Result<Vec<_>>>()?
+            }
+            None => Vec::new(),
+        };
+        let process =
+            tokio::process::Command::from(command).spawn().map_err(failed("the command cannot be started"))?;
+        drop(inherited);
+        let pid = process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let pid = pid.ok_or_else(|| Error::new(ErrorKind::Unexpected, "the command has no process id"))?;
+        Ok(Self { process, pid, own_group, signals, interrupts: 0 })
+    }
+
+    /// The command's end, or a signal that was sent to us.
+    pub(super) async fn next(&mut self) -> Result<Happened> {
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => Ok(Happened::Signal(signal)),
+            status = self.process.wait() => status
+                .map(|status| Happened::Ended(status.into()))
+                .map_err(|e| Error::new(ErrorKind::Unexpected, "the command cannot be waited for").because(e)),
+        }
+    }
+
+    /// Does with a signal what the sender meant for the command.
+    pub(super) fn forward(&mut self, signal: Signal) {
+        if signal == Signal::INT {
+            self.interrupts += 1;
+        }
+        // What the terminal sends, it has sent to the command as well while that is in our group.
+        let from_terminal = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
+        match signal {
+            Signal::INT if self.interrupts > 1 => self.kill(),
+            Signal::TSTP => self.stop(),
+            _ if from_terminal && !self.own_group => {}
+            _ => self.send(signal),
+        }
+    }
+
+    /// Ctrl-Z. A stopped holder cannot renew: when we are continued, a command whose lock is gone must not be.
+    fn stop(&self) {
+        self.send(Signal::STOP);
+        say("stanchion: stopped; the lock is not renewed until you continue");
+        if let Err(error) = kill_process(rustix::process::getpid(), Signal::STOP) {
+            tracing::warn!(%error, "cannot stop");
+        }
+        // Here we have been continued. The guard looks at the lock before anything else; the command is
+        // continued in any case, because a stopped one could not even die of SIGTERM.
+        self.send(Signal::CONT);
+    }
+
+    pub(super) fn terminate(&self) {
+        self.send(Signal::TERM);
+    }
+
+    pub(super) fn kill(&self) {
+        self.send(Signal::KILL);
+    }
+
+    fn send(&self, signal: Signal) {
+        let sent = if self.own_group { kill_process_group(self.pid, signal) } else { kill_process(self.pid, signal) };
+        // It may have ended this very moment, which is what most signals want anyway.
+        if let Err(error) = sent
+            && error != rustix::io::Errno::SRCH
+        {
+            tracing::warn!(%error, signal = signal.as_raw(), "cannot signal the command");
+        }
+    }
+}
+
+fn environment(opened: &OpenedLocks, leases: &Leases) -> Vec<(String, String)> {
+    let grants: Vec<_> = leases.iter().map(stanchion_core::Lease::grant).collect();
+    let lines = |of: fn(&stanchion_core::Grant) -> String| grants.iter().map(|g| of(g)).collect::<Vec<_>>().join("\n");
+    let mut env = vec![
+        ("STANCHION_LOCK".to_owned(), lines(|g| g.key.to_string())),
+        ("STANCHION_LEASE_ID".to_owned(), lines(|g| g.fence.lease_id())),
+        ("STANCHION_BACKEND".to_owned(), opened.shown.clone()),
+    ];
+    if let Some(first) = grants.first() {
+        env.push(("STANCHION_FENCE".to_owned(), first.fence.number().to_string()));
+    }
+    for grant in grants {
+        let name: String = grant
+            .key
+            .as_str()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+            .collect();
+        env.push((format!("STANCHION_FENCE_{name}"), grant.fence.number().to_string()));
+    }
+    env
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        let signal = status.signal();
+        let code = signal.map_or_else(|| status.code().unwrap_or(i32::from(exit::FAILED)), |signal| 128 + signal);
+        Self { code: u8::try_from(code).unwrap_or(exit::FAILED), signal, lost: false }
+    }
+}
+
+/// Signals sent to us, as a stream.
+#[derive(Debug)]
+pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
+
+impl Signals {
+    /// Those that end a wait.
+    pub(super) fn for_waiting() -> Result<Self> {
+        Self::listen(&[Signal::INT, Signal::TERM, Signal::HUP])
+    }
+
+    fn for_running() -> Result<Self> {
+        Self::listen(&[
+            Signal::INT,
+            Signal::TERM,
+            Signal::HUP,
+            Signal::QUIT,
+            Signal::USR1,
+            Signal::USR2,
+            Signal::WINCH,
+            Signal::TSTP,
+        ])
+    }
+
+    fn listen(signals: &[Signal]) -> Result<Self> {
+        let ignored = ignored_signals();
+        // `nohup` means what it says: what our parent told us to ignore stays ignored, by the command as well.
+        let wanted = signals.iter().filter(|signal| ignored & (1 << (signal.as_raw() - 1)) == 0);
+        let listen = |signal: &Signal| Ok((*signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
+        let streams: std::io::Result<Vec<_>> = wanted.map(listen).collect();
+        streams.map(Self).map_err(|e| Error::new(ErrorKind::Unexpected, "signals cannot be received").because(e))
+    }
+
+    pub(super) async fn next(&mut self) -> Signal {
+        std::future::poll_fn(|cx| {
+            for (signal, stream) in &mut self.0 {
+                if let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {
+                    return std::task::Poll::Ready(*signal);
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+}
+
+/// The mask of ignored signals, where the system shows it.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}

@@ -1,0 +1,163 @@
+//! `stanchion run --lock NAME -- CMD`: flock for any store.
+
+mod boot_timer;
+mod child;
+mod stage;
+mod status;
+mod waiting;
+
+use stanchion_core::{Acquire, Error, ErrorKind, Identity, Key, Lease, Leases, Locks, Mode, Released, Result};
+use stanchion_stores::OpenedLocks;
+
+pub(crate) use self::stage::exec_stage;
+
+use self::child::{Child, Ended, Happened};
+use self::status::Status;
+use crate::cli::{Cli, IfBusy, OnLost, RunArgs};
+use crate::exit::{self, say};
+use crate::{lock, store};
+
+pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
+    let requests = requests(args)?;
+    let mut status = Status::open(args.status_fd)?;
+    let opened = store::open_locks(&cli.store).await?;
+    refuse_own_lock(&opened, &args.locks).await?;
+    let locks = Locks::shared(opened.locks.clone());
+
+    status.waiting(&args.locks);
+    let leases = match waiting::acquire(&locks, &requests, args.quiet).await {
+        Ok(waiting::Waited::Acquired(leases)) => leases,
+        Ok(waiting::Waited::Interrupted(signal)) => return Ok(128 + signal),
+        Err(e) if e.kind() == ErrorKind::Contended => return busy(args, &mut status, e),
+        Err(e) => return Err(e),
+    };
+    status.acquired(&leases);
+
+    let mut child = Child::start(args, &opened, &leases)?;
+    let ended = guard(&mut child, &leases, args, &mut status).await?;
+    status.child_exit(&ended);
+    let released = leases.release().await;
+    status.released(&released);
+    match released {
+        Ok(Released::Released) if !ended.lost => Ok(ended.code),
+        Ok(_) if args.on_lost == OnLost::Warn => Ok(ended.code),
+        Ok(_) => {
+            say("error: the lock was lost while the command ran");
+            say(
+                "hint: what it wrote is only safe where the store checked STANCHION_FENCE; a longer --ttl survives longer pauses",
+            );
+            Ok(exit::LOST)
+        }
+        // The command has ended and its code is what the caller asked for; the lock ends by itself.
+        Err(e) if !ended.lost => {
+            say(&format!("stanchion: warning: the lock could not be given back ({e}); it ends by itself"));
+            Ok(ended.code)
+        }
+        Err(_) => Ok(exit::LOST),
+    }
+}
+
+fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
+    let mode = match (args.shared, args.slots) {
+        (true, _) => Mode::Shared,
+        (false, Some(n)) => Mode::Slots(n),
+        (false, None) => Mode::Exclusive,
+    };
+    let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let identity = Identity::current().labelled(name.rsplit('/').next().unwrap_or(&name));
+    let request = |key: &Key| {
+        let request = Acquire::new(key.clone()).ttl(args.ttl)?.mode(mode)?.wait(args.wait).identity(identity.clone());
+        Ok(match args.max_hold {
+            Some(limit) => request.max_hold(limit),
+            None => request,
+        })
+    };
+    args.locks.iter().map(request).collect()
+}
+
+/// A nested `run` on a lock that our parent holds for us would wait for ever.
+async fn refuse_own_lock(opened: &OpenedLocks, names: &[Key]) -> Result<()> {
+    let held = std::env::var("STANCHION_LOCK").unwrap_or_default();
+    let lease_id = std::env::var("STANCHION_LEASE_ID").unwrap_or_default();
+    if std::env::var("STANCHION_BACKEND").ok().as_deref() != Some(opened.shown.as_str()) {
+        return Ok(());
+    }
+    for name in names.iter().filter(|name| held.lines().any(|held| held == name.as_str())) {
+        // The environment may be older than the lock: only a lease that is still there counts.
+        let info = lock::find(&*opened.locks, name).await?;
+        let ours = info.is_some_and(|info| {
+            info.holders
+                .iter()
+                .any(|holder| holder.fence.is_none_or(|fence| lease_id.lines().any(|id| id == fence.lease_id())))
+        });
+        if ours {
+            return Err(Error::new(ErrorKind::Deadlock, "the lock is already held by your parent process")
+                .with("key", name)
+                .hint(
+                    "the command runs under this lock already; drop the inner `stanchion run`, or use another name",
+                ));
+        }
+    }
+    Ok(())
+}
+
+fn busy(args: &RunArgs, status: &mut Status, error: Error) -> Result<u8> {
+    status.busy(&error);
+    if args.if_busy == IfBusy::Skip {
+        return Ok(0);
+    }
+    let name = args.locks.iter().map(Key::as_str).collect::<Vec<_>>().join(", ");
+    let error = error.hint(format!("`stanchion why {name}` says more; --wait 2m waits longer; --if-busy skip exits 0"));
+    exit::report(&error);
+    Ok(args.busy_code)
+}
+
+/// Sees the child to its end: forwards signals, and stops it before the lock can pass on.
+async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut Status) -> Result<Ended> {
+    // A grace that eats more than a third of the ttl would shoot at a healthy holder between two renewals.
+    let grace = args.grace.min(args.ttl / 3);
+    let kill = args.on_lost == OnLost::Kill;
+    let mut phase = Phase::Held;
+    loop {
+        let deadline = leases.iter().filter_map(Lease::valid_until).min();
+        let alarm = match phase {
+            Phase::Held if kill => deadline.map(|deadline| boot_timer::before(deadline, grace)),
+            _ => deadline,
+        };
+        tokio::select! {
+            happened = child.next() => match happened? {
+                Happened::Signal(signal) => child.forward(signal),
+                Happened::Ended(ended) => return Ok(Ended { lost: phase != Phase::Held, ..ended }),
+            },
+            () = boot_timer::sleep_until(alarm), if phase != Phase::Lost => {
+                // A renewal that came in time has moved the deadline; the next round sees it.
+                if phase == Phase::Held && kill && leases.iter().filter_map(Lease::valid_until).min() == deadline {
+                    say("stanchion: the lock is not renewed in time; SIGTERM now, SIGKILL before it can pass on");
+                    status.losing();
+                    child.terminate();
+                    phase = Phase::Ending;
+                } else if leases.iter().any(|lease| lease.fence().is_err()) {
+                    phase = lose(child, status, kill);
+                }
+            }
+            // The store says that it is not ours: somebody else may hold it already.
+            _ = leases.lost(), if phase != Phase::Lost => phase = lose(child, status, kill),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Held,
+    Ending,
+    Lost,
+}
+
+fn lose(child: &Child, status: &mut Status, kill: bool) -> Phase {
+    if kill {
+        child.kill();
+    }
+    status.lost();
+    say("stanchion: the lock is lost");
+    Phase::Lost
+}

@@ -1,0 +1,110 @@
+//! A lost lease: the command is dead before anybody else can hold the lock.
+
+use std::time::{Duration, Instant};
+
+use stanchion_testkit::engines::Redis;
+use stanchion_testkit::{eventually, eventually_sync};
+
+use crate::support::{Home, PATIENCE};
+
+#[tokio::test]
+async fn when_the_store_dies_the_command_is_dead_before_the_lease_ends() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let holding = home.hold("deploy", &["--ttl", "3s", "--grace", "500ms"]);
+    // The last renewal was sent before this moment; so the lease cannot end before `killed + 3 s`.
+    let killed = Instant::now();
+    redis.kill();
+    eventually_sync(PATIENCE, "the command is stopped", || !holding.child_lives());
+    let stopped_after = killed.elapsed();
+    assert!(stopped_after < Duration::from_secs(3), "stopped after {stopped_after:?}");
+    holding.wait().exits(76).says("lost");
+}
+
+#[tokio::test]
+async fn a_stopped_holder_is_told_when_it_wakes_and_the_next_one_has_a_higher_fence() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let holding = home.hold("deploy", &["--ttl", "500ms"]);
+    let old = fence(&home);
+    holding.signal("STOP");
+    let said =
+        home.output(&["run", "--lock", "deploy", "--wait", "20s", "--", "sh", "-c", "echo $STANCHION_FENCE"]).exits(0);
+    let new: u64 = said.out.trim().parse().expect("a fence");
+    assert!(new > old, "{new} > {old}");
+    holding.signal("CONT");
+    eventually_sync(PATIENCE, "the command is stopped", || !holding.child_lives());
+    holding.wait().exits(76).says("lost");
+}
+
+#[tokio::test]
+async fn an_operator_can_take_a_lease_away() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let holding = home.hold("deploy", &["--ttl", "1s"]);
+    home.output(&["lock", "release", "deploy", "--reason", "stuck since noon"]).exits(0).says("taken away");
+    eventually_sync(PATIENCE, "the command is stopped", || !holding.child_lives());
+    holding.wait().exits(76);
+    let audit = std::fs::read_to_string(home.path("audit.jsonl")).expect("an audit line");
+    assert!(audit.contains("stuck since noon") && audit.contains("deploy"), "{audit}");
+}
+
+#[tokio::test]
+async fn a_lost_lock_kills_the_whole_process_group() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let pid_file = home.path("grandchild");
+    let script = format!(
+        "sh -c 'trap \"\" TERM; echo $$ > {0}.part; mv {0}.part {0}; while :; do sleep 0.05; done' & wait",
+        pid_file.display()
+    );
+    let mut process = home
+        .command(&["run", "--ttl", "1s", "--lock", "a", "--", "sh", "-c", &script])
+        .spawn()
+        .expect("stanchion starts");
+    eventually_sync(PATIENCE, "the grandchild runs", || pid_file.exists());
+    let pid = std::fs::read_to_string(&pid_file).expect("a pid").trim().to_owned();
+    redis.kill();
+    assert_eq!(process.wait().expect("it ends").code(), Some(76));
+    eventually(PATIENCE, "the grandchild is dead", || async {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn max_hold_ends_even_a_healthy_lease() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    home.output(&["run", "--lock", "a", "--max-hold", "300ms", "--grace", "100ms", "--", "sleep", "60"]).exits(76);
+}
+
+#[tokio::test]
+async fn chaos_in_the_shipped_binary_loses_nothing() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let file = home.path("count");
+    std::fs::write(&file, "0").expect("a file");
+    let script = format!("n=$(cat {0}); echo $((n + 1)) > {0}", file.display());
+    let start = |i: u32| {
+        let mut command = home.command(&["run", "--lock", "count", "--wait", "60s", "--", "sh", "-c", &script]);
+        command.env("STANCHION_CHAOS", format!("delay=5ms,lost=0.2,seed={i}")).stderr(std::process::Stdio::piped());
+        command.spawn().expect("stanchion starts")
+    };
+    let team: Vec<_> = (0..12).map(start).collect();
+    let outputs = team.into_iter().map(|process| process.wait_with_output().expect("it ends"));
+    let done = outputs.filter(|output| {
+        assert!(String::from_utf8_lossy(&output.stderr).contains("CHAOS IS ON"));
+        output.status.success()
+    });
+    let done = done.count();
+    assert_eq!(std::fs::read_to_string(&file).expect("a number").trim(), done.to_string());
+    assert!(done >= 10, "only {done} of 12 succeeded");
+}
+
+fn fence(home: &Home) -> u64 {
+    let said = home.output(&["lock", "show", "deploy", "--json"]).exits(0);
+    let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    value["holders"][0]["fence"].as_u64().expect("a fence")
+}

@@ -1,0 +1,54 @@
+//! Chores of the workspace: `cargo xtask <command>`.
+//!
+//! Plain `std` only, so that the first `cargo xtask test` of a clean checkout starts within seconds.
+
+mod check;
+mod engines;
+mod guarantees;
+mod packages;
+mod shell;
+mod summary;
+mod test;
+
+use std::process::ExitCode;
+
+use shell::{Outcome, say};
+
+struct Subcommand {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+/// Every subcommand, one file each. To add one: write the file, add the line.
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "engines",
+        about: "bring the servers that the tests need; quick when they are there",
+        run: engines::run,
+    },
+    Subcommand { name: "check", about: "paths in documents, forbidden dependencies", run: check::run },
+    Subcommand {
+        name: "test",
+        about: "engines, all tests, all doc tests, one summary: test [FILTER...]",
+        run: test::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = args.first().map(String::as_str);
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|s| Some(s.name) == wanted) else {
+        say("usage: cargo xtask <command> [arguments]\n");
+        SUBCOMMANDS.iter().for_each(|s| say(&format!("  {:<14} {}", s.name, s.about)));
+        let asked_for_help = matches!(wanted, None | Some("help" | "--help" | "-h"));
+        return if asked_for_help { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    };
+    match (subcommand.run)(&args[1..]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("xtask {}: {reason}", subcommand.name);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `cargo xtask test [FILTER...]`: everything, with one honest line at the end.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::engines;
+use crate::guarantees;
+use crate::shell::{Outcome, capture, say, step, workspace};
+use crate::summary::{self, Counts, Runner};
+
+pub(crate) fn run(filters: &[String]) -> Outcome {
+    engines::run(&[])?;
+    let notes = engines::folder().join(format!("skips-{}", std::process::id()));
+    let mut total = Counts::default();
+    let mut failures = Vec::new();
+    let mut passed = BTreeSet::new();
+    let has_nextest = capture(&mut cargo(&["nextest", "--version"])).is_ok();
+    let (runner, tests) =
+        if has_nextest { (Runner::Nextest, nextest(filters)) } else { (Runner::Libtest, libtest(filters)) };
+    let runs = [("tests", runner, tests), ("doc tests", Runner::Libtest, doctests(filters))];
+    for (heading, runner, mut command) in runs {
+        command.env("STANCHION_SKIPS", &notes).env("STANCHION_ENGINES", engines::folder());
+        let mut counts = Counts::default();
+        if let Err(failure) = step(heading, || follow(&mut command, runner, &mut counts, &mut passed)) {
+            // A run that broke before it could count, at a compiler error for one, is not "0 failed".
+            counts.failed = counts.failed.max(1);
+            failures.push(failure);
+        }
+        if runner == Runner::Nextest && !filters.is_empty() {
+            // nextest also calls those skipped that the filter did not ask for.
+            counts.skipped = 0;
+        }
+        total += counts;
+    }
+    let skips = take_skips(&notes);
+    if filters.is_empty()
+        && let Err(failure) = step("guarantees", || guarantees::compare(&passed, &skips))
+    {
+        total.failed += 1;
+        failures.push(failure);
+    }
+    // A skipped test returns early, so its runner took it for passed.
+    let moved = skips.len().min(total.passed);
+    total.passed -= moved;
+    total.skipped += moved;
+    skips.iter().for_each(|skip| say(&format!("SKIPPED: {skip}")));
+    failures.iter().for_each(|failure| say(&format!("FAILED: {failure}")));
+    say(&format!("{total}"));
+    match (total.failed, total.passed) {
+        (0, 0) => Err("no test has such a name".to_owned()),
+        (0, _) => Ok(()),
+        _ => Err("some tests failed".to_owned()),
+    }
+}
+
+fn nextest(filters: &[String]) -> Command {
+    let mut command = cargo(&["nextest", "run", "--workspace", "--status-level", "pass"]);
+    if !filters.is_empty() {
+        // The filter may name doc tests only; that nothing at all ran is noticed at the end.
+        command.arg("--no-tests=pass");
+    }
+    command.args(filters);
+    command
+}
+
+fn libtest(filters: &[String]) -> Command {
+    let mut command = cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
+    command.arg("--").args(filters);
+    command
+}
+
+fn doctests(filters: &[String]) -> Command {
+    let mut command = cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
+    command.arg("--").args(filters);
+    command
+}
+
+fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.args(args).current_dir(workspace());
+    command.env("CARGO_TERM_COLOR", if std::io::stdout().is_terminal() { "always" } else { "never" });
+    command
+}
+
+/// Runs a test command, shows all that it writes, and adds up its closing lines.
+fn follow(command: &mut Command, runner: Runner, total: &mut Counts, passed: &mut BTreeSet<String>) -> Outcome {
+    let (reader, writer) = std::io::pipe().map_err(|e| format!("no pipe: {e}"))?;
+    let errors = writer.try_clone().map_err(|e| format!("no pipe: {e}"))?;
+    command.stdin(Stdio::null()).stdout(writer).stderr(errors);
+    let mut child = command.spawn().map_err(|e| format!("cannot run {command:?}: {e}"))?;
+    // The command owns the pipe's writing ends; while it does, reading never ends.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut lines = BufReader::new(reader);
+    let mut line = Vec::new();
+    let mut stdout = std::io::stdout();
+    while lines.read_until(b'\n', &mut line).map_err(|e| format!("cannot read the tests' output: {e}"))? > 0 {
+        stdout.write_all(&line).ok();
+        let text = String::from_utf8_lossy(&line);
+        if let Some(counts) = summary::read(runner, &text) {
+            *total += counts;
+        }
+        passed.extend(summary::passed(runner, &text));
+        line.clear();
+    }
+    let status = child.wait().map_err(|e| format!("cannot wait for the tests: {e}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{:?} ended with {status}", command.get_args().collect::<Vec<_>>()))
+    }
+}
+
+fn take_skips(notes: &Path) -> Vec<String> {
+    let text = fs::read_to_string(notes).unwrap_or_default();
+    fs::remove_file(notes).ok();
+    let mut skips: Vec<_> = text.lines().map(str::to_owned).collect();
+    skips.sort();
+    skips.dedup();
+    skips
+}
