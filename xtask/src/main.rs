@@ -2,6 +2,7 @@
 //!
 //! Plain `std` only, so that the first `cargo xtask test` of a clean checkout starts within seconds.
 
+mod bench;
 mod check;
 mod engines;
 mod guarantees;
@@ -27,6 +28,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "bring the servers that the tests need; quick when they are there",
         run: engines::run,
     },
+    Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
     Subcommand { name: "check", about: "paths in documents, forbidden dependencies", run: check::run },
     Subcommand {
         name: "test",

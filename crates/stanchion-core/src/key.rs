@@ -9,6 +9,9 @@ use crate::{Error, ErrorKind, Result};
 /// The longest key, in bytes of UTF-8.
 pub const KEY_MAX_BYTES: usize = 512;
 
+/// The first character of our own keys. Users' keys have no control characters, and sort behind it.
+const RESERVED: char = '\u{1}';
+
 /// What is locked or remembered: 1 to 512 bytes of UTF-8 without control characters.
 ///
 /// Cheap to clone.
@@ -53,9 +56,43 @@ impl Key {
         Ok(Self(text.into()))
     }
 
+    /// A key as a store gives it back: one that [`new`](Self::new) made, or one of our own. For implementors
+    /// of [`RecordStore::scan`](crate::RecordStore::scan).
+    ///
+    /// # If it fails
+    /// [`ErrorKind::Invalid`]: no key of ours looks like that.
+    ///
+    /// ```
+    /// # use stanchion_core::Key;
+    /// assert_eq!(Key::from_store("\u{1}lock/deploy")?.as_str(), "\u{1}lock/deploy");
+    /// assert!(Key::from_store("a\nb").is_err());
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    pub fn from_store(text: &str) -> Result<Self> {
+        let unmarked = text.strip_prefix(RESERVED).unwrap_or(text);
+        // Our own keys are a user's key with a space in front, so they may be a little longer.
+        match unmarked.split_once('/').filter(|_| unmarked.len() < text.len()) {
+            Some((_, users)) => Self::new(users).map(|_| Self(text.into())),
+            None => Self::new(text),
+        }
+    }
+
+    /// Does a listing of `prefix` show this key? Our own keys show only to those who ask for them.
+    ///
+    /// ```
+    /// # use stanchion_core::Key;
+    /// assert!(Key::new("deploy")?.is_listed_under("dep"));
+    /// assert!(!Key::from_store("\u{1}lock/deploy")?.is_listed_under(""));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_listed_under(&self, prefix: &str) -> bool {
+        self.0.starts_with(prefix) && !(prefix.is_empty() && self.0.starts_with(RESERVED))
+    }
+
     /// A key of our own in `space`. It begins with a control character, so no key of a user can meet it.
     pub(crate) fn reserved(space: &'static str, text: &str) -> Self {
-        Self(format!("\u{1}{space}/{text}").into())
+        Self(format!("{RESERVED}{space}/{text}").into())
     }
 
     /// The text.

@@ -19,6 +19,7 @@ mod random;
 mod record;
 mod retry;
 mod scope;
+pub mod sql;
 pub mod text;
 mod versioned;
 

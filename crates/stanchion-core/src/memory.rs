@@ -233,7 +233,7 @@ impl RecordStore for MemoryStore {
             .state()
             .entries
             .range::<Key, _>((start, Bound::Unbounded))
-            .filter(|(key, _)| key.as_str().starts_with(prefix))
+            .filter(|(key, _)| key.is_listed_under(prefix))
             .filter_map(|(key, entry)| Some((key.clone(), self.record(entry, now)?)))
             .take(page.limit)
             .collect())

@@ -158,7 +158,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Removes the record if `cond` holds.
     async fn delete(&self, key: &Key, cond: Cond) -> Result<()>;
 
-    /// Records whose key begins with `prefix`, sorted.
+    /// Records whose key begins with `prefix`, sorted. The empty prefix means all keys of users, not our own
+    /// ([`Key::is_listed_under`]).
     async fn scan(&self, prefix: &str, page: Page) -> Result<Vec<(Key, Record)>>;
 
     /// Returns when the record's version may differ from `since` (`None`: absent), at the latest at `until`.

@@ -34,10 +34,7 @@ where
 {
     let caller = std::panic::Location::caller();
     async move {
-        assert!(
-            within(deadline, condition).await,
-            "not within {deadline:?}: {reason} (waited at {caller})"
-        );
+        assert!(within(deadline, condition).await, "not within {deadline:?}: {reason} (waited at {caller})");
     }
 }
 
@@ -57,10 +54,7 @@ pub fn eventually_sync(deadline: Duration, reason: &str, mut condition: impl FnM
     let mut pause = FIRST_PAUSE;
     while !condition() {
         assert!(Instant::now() < end, "not within {deadline:?}: {reason}");
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the back-off of the one polling loop for threads"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "the back-off of the one polling loop for threads")]
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -54,12 +54,7 @@ impl PauseDir {
     /// # Panics
     /// When the temporary folder's name is not Unicode.
     pub fn variable(&self) -> (&'static str, &str) {
-        (
-            "STANCHION_PAUSE_DIR",
-            self.path()
-                .to_str()
-                .expect("a temporary folder with a plain name"),
-        )
+        ("STANCHION_PAUSE_DIR", self.path().to_str().expect("a temporary folder with a plain name"))
     }
 
     /// Holds every process that passes the point from now on.
@@ -76,10 +71,7 @@ impl PauseDir {
     /// When none arrives before the deadline.
     pub async fn reached(&self, name: &str, deadline: Duration) {
         let file = self.file(name, "reached");
-        eventually(deadline, &format!("a process reaches {name:?}"), || async {
-            file.exists()
-        })
-        .await;
+        eventually(deadline, &format!("a process reaches {name:?}"), || async { file.exists() }).await;
     }
 
     /// Lets the processes at this point go on.

@@ -66,9 +66,7 @@ impl Child {
     pub fn spawn(command: &mut Command) -> Child {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let name = command.get_program().to_string_lossy().into_owned();
-        let mut process = command
-            .spawn()
-            .unwrap_or_else(|e| panic!("cannot start {name}: {e}"));
+        let mut process = command.spawn().unwrap_or_else(|e| panic!("cannot start {name}: {e}"));
         let stdout = process.stdout.take().expect("stdout was piped two lines above");
         let (sender, lines) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
@@ -95,16 +93,10 @@ impl Child {
     /// Outside of a test, whose name is the name of its thread.
     pub fn rerun_this_test_with(variables: &[(&str, &str)]) -> Child {
         let thread = std::thread::current();
-        let test = thread
-            .name()
-            .filter(|name| *name != "main")
-            .expect("called on a test's own thread");
+        let test = thread.name().filter(|name| *name != "main").expect("called on a test's own thread");
         let program = std::env::current_exe().expect("the test's own program");
         let mut command = Command::new(program);
-        command
-            .args(["--exact", test, "--nocapture"])
-            .env(HELPER, "1")
-            .envs(variables.iter().copied());
+        command.args(["--exact", test, "--nocapture"]).env(HELPER, "1").envs(variables.iter().copied());
         Child::spawn(&mut command)
     }
 
@@ -135,9 +127,7 @@ impl Child {
             let Some(line) = self.next_line(left).await else {
                 panic!("{} ended without a line {word:?}", self.name);
             };
-            let spoken = line
-                .rsplit_once(" ... ")
-                .map_or(line.as_str(), |(_, spoken)| spoken);
+            let spoken = line.rsplit_once(" ... ").map_or(line.as_str(), |(_, spoken)| spoken);
             if let Some(rest) = spoken.strip_prefix(word) {
                 return rest.trim().to_owned();
             }
@@ -149,14 +139,8 @@ impl Child {
     /// # Panics
     /// When the helper is gone or its input was closed.
     pub fn write_line(&mut self, line: &str) {
-        let stdin = self
-            .process
-            .stdin
-            .as_mut()
-            .expect("standard input was not closed");
-        let written = stdin
-            .write_all(format!("{line}\n").as_bytes())
-            .and_then(|()| stdin.flush());
+        let stdin = self.process.stdin.as_mut().expect("standard input was not closed");
+        let written = stdin.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdin.flush());
         written.unwrap_or_else(|e| panic!("cannot write to {}: {e}", self.name));
     }
 

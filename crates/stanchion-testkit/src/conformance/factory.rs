@@ -101,11 +101,7 @@ impl StoreFactory {
             let client = open();
             Box::pin(async move { client.await.into() })
         };
-        Self {
-            open: Arc::new(open),
-            faults: None,
-            patience: Duration::from_secs(20),
-        }
+        Self { open: Arc::new(open), faults: None, patience: Duration::from_secs(20), url: None, taker: None }
     }
 
     /// Lets cases about lost replies break the wire.

@@ -18,11 +18,7 @@ use super::{Case, Outcome, StoreFactory};
 /// # Panics
 /// At the end, naming all cases that failed, and those where `except` is wrong.
 pub async fn run_all(factory: &StoreFactory, suites: &[&[Case]], except: &[&str]) {
-    let known: Vec<&str> = suites
-        .iter()
-        .flat_map(|cases| cases.iter())
-        .map(|case| case.name)
-        .collect();
+    let known: Vec<&str> = suites.iter().flat_map(|cases| cases.iter()).map(|case| case.name).collect();
     let mut failures: Vec<String> = except
         .iter()
         .filter(|name| !known.contains(name))
@@ -44,13 +40,7 @@ pub async fn run_all(factory: &StoreFactory, suites: &[&[Case]], except: &[&str]
             }
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} of {} cases failed:\n{}",
-        failures.len(),
-        known.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} of {} cases failed:\n{}", failures.len(), known.len(), failures.join("\n"));
 }
 
 /// Runs one case in a runtime of its own; what [`conformance_tests!`](crate::conformance_tests) expands to.
@@ -61,10 +51,7 @@ pub fn run_case<Fut>(cases: &[Case], name: &str, factory: impl FnOnce() -> Fut, 
 where
     Fut: Future<Output = StoreFactory>,
 {
-    let case = cases
-        .iter()
-        .find(|case| case.name == name)
-        .unwrap_or_else(|| panic!("no case {name}"));
+    let case = cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
     let outcome = runtime.block_on(async { guarded(*case, &factory().await).await });
@@ -95,15 +82,13 @@ fn expected(name: &str, outcome: &Outcome, except: &[&str]) -> Result<(), String
     match (outcome, except.contains(&name)) {
         (Outcome::Passed, false) | (Outcome::NotApplicable(_), true) => Ok(()),
         (Outcome::Passed, true) => Err("applies and passes, but is listed under `except`".into()),
-        (Outcome::NotApplicable(why), false) => Err(format!(
-            "does not apply, because {why}; if that is right, list it under `except`"
-        )),
+        (Outcome::NotApplicable(why), false) => {
+            Err(format!("does not apply, because {why}; if that is right, list it under `except`"))
+        }
     }
 }
 
 pub(crate) fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("panicked")
-        .to_owned()
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked").to_owned()
 }

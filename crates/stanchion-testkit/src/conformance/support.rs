@@ -86,10 +86,7 @@ where
 #[track_caller]
 pub(crate) fn not_before(start: Instant, least: Duration, what: &str) {
     let took = start.elapsed();
-    assert!(
-        took + SLACK >= least,
-        "{what} after {took:?}, which is before {least:?}"
-    );
+    assert!(took + SLACK >= least, "{what} after {took:?}, which is before {least:?}");
 }
 
 pub(crate) fn not_applicable(why: impl Into<String>) -> Outcome {

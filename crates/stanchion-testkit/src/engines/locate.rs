@@ -34,10 +34,7 @@ impl Skip {
             .open(&notes)
             .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         if let Err(error) = noted {
-            panic!(
-                "a skip that nobody can see is a lie, and {} failed: {error}",
-                notes.display()
-            );
+            panic!("a skip that nobody can see is a lie, and {} failed: {error}", notes.display());
         }
     }
 }
@@ -80,10 +77,7 @@ impl Program {
     /// A program that was installed beside this one, also when this one was found through a link.
     pub(super) fn sibling(&self, name: &str) -> Program {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        Program {
-            path: path.with_file_name(name),
-            libraries: self.libraries.clone(),
-        }
+        Program { path: path.with_file_name(name), libraries: self.libraries.clone() }
     }
 
     /// The first thing in `--version` that looks like a version number.
@@ -107,46 +101,25 @@ pub(super) fn find(engine: &str, binary: &str) -> Result<Program, Skip> {
     let root = folder.join("root");
     if env::var_os("STANCHION_ENGINES_ONLY").is_none() {
         let path = env::var_os("PATH").unwrap_or_default();
-        let system = env::split_paths(&path)
-            .chain(SYSTEM.map(PathBuf::from))
-            .chain(versioned(Path::new("/")));
+        let system = env::split_paths(&path).chain(SYSTEM.map(PathBuf::from)).chain(versioned(Path::new("/")));
         if let Some(path) = first_with(system, binary) {
-            return Ok(Program {
-                path,
-                libraries: None,
-            });
+            return Ok(Program { path, libraries: None });
         }
     }
-    let unpacked = ["usr/bin", "usr/sbin"]
-        .map(|part| root.join(part))
-        .into_iter()
-        .chain(versioned(&root));
+    let unpacked = ["usr/bin", "usr/sbin"].map(|part| root.join(part)).into_iter().chain(versioned(&root));
     if let Some(path) = first_with(unpacked, binary) {
-        return Ok(Program {
-            path,
-            libraries: libraries(&root),
-        });
+        return Ok(Program { path, libraries: libraries(&root) });
     }
     if let Ok(reason) = fs::read_to_string(folder.join("unavailable").join(engine)) {
-        return Err(Skip {
-            reason: format!("{engine}: {}", reason.trim()),
-        });
+        return Err(Skip { reason: format!("{engine}: {}", reason.trim()) });
     }
     let apt = first_with(SYSTEM.map(PathBuf::from), "apt-get");
-    assert!(
-        apt.is_none(),
-        "no `{binary}` on this machine; run `cargo xtask engines` first"
-    );
-    Err(Skip {
-        reason: format!("{engine}: no `{binary}` on PATH, and no apt-get to bring it"),
-    })
+    assert!(apt.is_none(), "no `{binary}` on this machine; run `cargo xtask engines` first");
+    Err(Skip { reason: format!("{engine}: no `{binary}` on PATH, and no apt-get to bring it") })
 }
 
 fn first_with(folders: impl IntoIterator<Item = PathBuf>, binary: &str) -> Option<PathBuf> {
-    folders
-        .into_iter()
-        .map(|folder| folder.join(binary))
-        .find(|path| path.is_file())
+    folders.into_iter().map(|folder| folder.join(binary)).find(|path| path.is_file())
 }
 
 /// PostgreSQL's own folders, newest version first.
@@ -160,10 +133,7 @@ fn versioned(root: &Path) -> Vec<PathBuf> {
 fn libraries(root: &Path) -> Option<OsString> {
     let usr = list(&root.join("usr/lib"));
     let top = list(&root.join("lib"));
-    let triples = usr
-        .into_iter()
-        .chain(top)
-        .filter(|path| path.to_string_lossy().contains("-linux-"));
+    let triples = usr.into_iter().chain(top).filter(|path| path.to_string_lossy().contains("-linux-"));
     env::join_paths(triples).ok().filter(|joined| !joined.is_empty())
 }
 
@@ -179,8 +149,7 @@ pub(super) fn engines_dir() -> PathBuf {
     if let Some(folder) = env::var_os("STANCHION_ENGINES") {
         return PathBuf::from(folder);
     }
-    let package =
-        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let package = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let is_workspace = |folder: &&Path| {
         fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|manifest| manifest.contains("[workspace]"))
     };

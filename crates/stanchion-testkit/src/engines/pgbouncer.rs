@@ -36,9 +36,7 @@ impl PgBouncer {
     /// # Panics
     /// When the server is missing or does not become ready.
     pub async fn start(postgres: &Postgres, mode: PoolMode) -> PgBouncer {
-        PgBouncer::try_start(postgres, mode)
-            .await
-            .unwrap_or_else(|skip| panic!("{skip}"))
+        PgBouncer::try_start(postgres, mode).await.unwrap_or_else(|skip| panic!("{skip}"))
     }
 
     /// Like [`start`](PgBouncer::start), or says why it cannot exist on this machine.
@@ -75,17 +73,8 @@ ignore_startup_parameters = extra_float_digits
         fs::write(&file, settings).unwrap_or_else(|e| panic!("cannot write {}: {e}", file.display()));
         give_to(&file, user);
         let args = vec![OsString::from("pgbouncer.ini")];
-        let spec = Spec {
-            engine: "pgbouncer",
-            program,
-            args,
-            user,
-            stop: Signal::TERM,
-            probe: Probe::Postgres,
-        };
-        Ok(PgBouncer {
-            server: Server::start(spec, dir, port).await,
-        })
+        let spec = Spec { engine: "pgbouncer", program, args, user, stop: Signal::TERM, probe: Probe::Postgres };
+        Ok(PgBouncer { server: Server::start(spec, dir, port).await })
     }
 
     /// The URL of database `postgres` through the pooler.

@@ -29,17 +29,11 @@ impl Port {
         let start = (RandomState::new().hash_one(std::process::id()) % u64::from(count)) as u16;
         for step in 0..count {
             let number = RANGE.start + (start + step) % count;
-            let file = File::options()
-                .create(true)
-                .append(true)
-                .open(folder.join(number.to_string()));
+            let file = File::options().create(true).append(true).open(folder.join(number.to_string()));
             let file = file.unwrap_or_else(|e| panic!("cannot reserve port {number}: {e}"));
             // The lock keeps our own tests apart, the bind notices everybody else.
             if file.try_lock().is_ok() && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok() {
-                return Port {
-                    number,
-                    _reservation: file,
-                };
+                return Port { number, _reservation: file };
             }
         }
         panic!("no free port in {RANGE:?}");

@@ -24,12 +24,8 @@ host all secret_user 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 ";
 
-const SETTINGS: &[&str] = &[
-    "listen_addresses=127.0.0.1",
-    "max_connections=200",
-    "shared_buffers=16MB",
-    "logging_collector=off",
-];
+const SETTINGS: &[&str] =
+    &["listen_addresses=127.0.0.1", "max_connections=200", "shared_buffers=16MB", "logging_collector=off"];
 
 /// A private PostgreSQL server. User `postgres` needs no password; role `secret_user` needs `secret`.
 #[derive(Debug)]
@@ -87,28 +83,12 @@ impl PostgresOptions {
         let fsync = if self.fsync { "fsync=on" } else { "fsync=off" };
         let number = format!("port={}", port.number());
         let mut args: Vec<OsString> = ["-D", "data"].map(OsString::from).into();
-        let settings = SETTINGS
-            .iter()
-            .copied()
-            .chain([fsync, &number])
-            .chain(self.settings.iter().map(String::as_str));
+        let settings = SETTINGS.iter().copied().chain([fsync, &number]).chain(self.settings.iter().map(String::as_str));
         args.extend(settings.flat_map(|setting| ["-c", setting]).map(OsString::from));
         // The socket folder must not depend on the working folder, which PostgreSQL changes to its data.
-        args.extend([
-            "-c".into(),
-            OsString::from(format!("unix_socket_directories={}", dir.path().display())),
-        ]);
-        let spec = Spec {
-            engine: "postgres",
-            program,
-            args,
-            user,
-            stop: Signal::INT,
-            probe: Probe::Postgres,
-        };
-        Ok(Postgres {
-            server: Server::start(spec, dir, port).await,
-        })
+        args.extend(["-c".into(), OsString::from(format!("unix_socket_directories={}", dir.path().display()))]);
+        let spec = Spec { engine: "postgres", program, args, user, stop: Signal::INT, probe: Probe::Postgres };
+        Ok(Postgres { server: Server::start(spec, dir, port).await })
     }
 }
 
@@ -146,10 +126,7 @@ impl Postgres {
 
     /// The URL for role `secret_user` with `password`; only `secret` is right.
     pub fn url_with_password(&self, password: &str) -> String {
-        format!(
-            "postgres://secret_user:{password}@127.0.0.1:{}/postgres",
-            self.port()
-        )
+        format!("postgres://secret_user:{password}@127.0.0.1:{}/postgres", self.port())
     }
 }
 
@@ -183,26 +160,12 @@ fn make_template(postgres: &Program, folder: &Path, ready: &Path) {
     give_to(work.path(), user);
     let data = work.path().join("data");
     let mut initdb = postgres.sibling("initdb").command(user);
-    initdb.args([
-        "-A",
-        "trust",
-        "-U",
-        "postgres",
-        "-E",
-        "UTF8",
-        "--locale=C",
-        "--no-sync",
-        "--wal-segsize=1",
-        "-D",
-    ]);
+    initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1", "-D"]);
     run(initdb.arg(&data), "");
     // With -j a statement ends at an empty line.
     let mut single = postgres.command(user);
     single.args(["--single", "-j", "-D"]).arg(&data).arg("postgres");
-    run(
-        &mut single,
-        "CREATE ROLE secret_user LOGIN PASSWORD 'secret';\n\n",
-    );
+    run(&mut single, "CREATE ROLE secret_user LOGIN PASSWORD 'secret';\n\n");
     fs::write(data.join("pg_hba.conf"), ACCESS).expect("initdb made this folder");
     // Copied beside its place and renamed, so that no one ever sees half a template.
     let staging = tempfile::tempdir_in(folder).expect("the engines folder exists");
@@ -211,25 +174,15 @@ fn make_template(postgres: &Program, folder: &Path, ready: &Path) {
 }
 
 fn run(command: &mut Command, input: &str) {
-    command
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = command.spawn().and_then(|mut child| {
-        child
-            .stdin
-            .take()
-            .map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()))?;
+        child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()))?;
         child.wait_with_output()
     });
     let output = started.unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    assert!(
-        output.status.success() && !text.contains("ERROR:"),
-        "{command:?} failed:\n{text}"
-    );
+    assert!(output.status.success() && !text.contains("ERROR:"), "{command:?} failed:\n{text}");
 }
 
 fn copy_tree(from: &Path, to: &Path, owner: Option<u32>) {
@@ -247,8 +200,6 @@ fn copy_tree(from: &Path, to: &Path, owner: Option<u32>) {
         }
         fs::set_permissions(to, fs::metadata(from)?.permissions())
     })();
-    copied.unwrap_or_else(|e: std::io::Error| {
-        panic!("cannot copy {} to {}: {e}", from.display(), to.display())
-    });
+    copied.unwrap_or_else(|e: std::io::Error| panic!("cannot copy {} to {}: {e}", from.display(), to.display()));
     give_to(to, owner);
 }

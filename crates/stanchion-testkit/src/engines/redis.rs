@@ -78,16 +78,7 @@ impl RedisOptions {
         let port = Port::reserve();
         let dir = private_dir(engine, None);
         let number = port.number().to_string();
-        let base = [
-            "--port",
-            &number,
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--dir",
-            ".",
-        ];
+        let base = ["--port", &number, "--bind", "127.0.0.1", "--save", "", "--dir", "."];
         let mut args: Vec<OsString> = base.iter().map(OsString::from).collect();
         let append = if self.aof { ["yes", "always"] } else { ["no", "no"] };
         args.extend(["--appendonly", append[0], "--appendfsync", append[1]].map(OsString::from));
@@ -95,18 +86,8 @@ impl RedisOptions {
             args.extend(["--requirepass", password].map(OsString::from));
         }
         args.extend(self.extra);
-        let spec = Spec {
-            engine,
-            program,
-            args,
-            user: None,
-            stop: Signal::TERM,
-            probe: Probe::Resp,
-        };
-        Ok(Redis {
-            server: Server::start(spec, dir, port).await,
-            password: self.password,
-        })
+        let spec = Spec { engine, program, args, user: None, stop: Signal::TERM, probe: Probe::Resp };
+        Ok(Redis { server: Server::start(spec, dir, port).await, password: self.password })
     }
 }
 
@@ -139,11 +120,7 @@ impl Redis {
 
     /// The same URL at another port, such as a fault proxy's.
     pub fn url_at(&self, port: u16) -> String {
-        let login = self
-            .password
-            .as_ref()
-            .map(|password| format!(":{password}@"))
-            .unwrap_or_default();
+        let login = self.password.as_ref().map(|password| format!(":{password}@")).unwrap_or_default();
         format!("redis://{login}127.0.0.1:{port}/0")
     }
 }

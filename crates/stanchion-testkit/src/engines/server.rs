@@ -84,38 +84,18 @@ struct Watcher {
 impl Server {
     pub(super) async fn start(spec: Spec, dir: TempDir, port: Port) -> Server {
         let mut command = command_as(spec.user, "sh".as_ref(), &spec.program.path);
-        command
-            .args(["-c", WATCHER, "stanchion-engine"])
-            .arg(dir.path())
-            .args(spec.program.words())
-            .args(&spec.args);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        command.args(["-c", WATCHER, "stanchion-engine"]).arg(dir.path()).args(spec.program.words()).args(&spec.args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         // A group of its own: signals meant for the test (Ctrl-C, a runner's time-out) must not take the watcher first.
         command.process_group(0).current_dir(dir.path());
-        let mut process = command
-            .spawn()
-            .unwrap_or_else(|e| panic!("cannot start sh for {}: {e}", spec.engine));
+        let mut process = command.spawn().unwrap_or_else(|e| panic!("cannot start sh for {}: {e}", spec.engine));
         // From here on the watcher removes the folder.
         let dir = dir.keep();
         let orders = process.stdin.take();
         let answers = BufReader::new(process.stdout.take().expect("stdout was piped two lines above"));
-        let watcher = Mutex::new(Watcher {
-            process,
-            orders,
-            answers,
-            server: None,
-        });
+        let watcher = Mutex::new(Watcher { process, orders, answers, server: None });
         let version = spec.program.version();
-        let server = Server {
-            spec,
-            dir,
-            port,
-            version,
-            watcher,
-        };
+        let server = Server { spec, dir, port, version, watcher };
         server.launch().await;
         server
     }
@@ -147,9 +127,7 @@ impl Server {
 
     /// What the server wrote to its log so far.
     pub fn log(&self) -> String {
-        fs::read(self.dir.join("log"))
-            .map(|text| String::from_utf8_lossy(&text).into_owned())
-            .unwrap_or_default()
+        fs::read(self.dir.join("log")).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
     }
 
     /// Kills the server and its children with SIGKILL, as a crash would; data that it had not written is gone.
@@ -157,12 +135,7 @@ impl Server {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if watcher.server.take().is_some() {
             let answer = watcher.order("kill");
-            assert_eq!(
-                answer.as_deref(),
-                Some("gone"),
-                "{} was not killed",
-                self.spec.engine
-            );
+            assert_eq!(answer.as_deref(), Some("gone"), "{} was not killed", self.spec.engine);
         }
     }
 
@@ -173,12 +146,7 @@ impl Server {
         // Gone already is what was asked for.
         kill_process(pid, self.spec.stop).ok();
         let stopped = within(STOP, || async { !alive(pid) }).await;
-        assert!(
-            stopped,
-            "{} did not stop within {STOP:?}; log:\n{}",
-            self.spec.engine,
-            self.log()
-        );
+        assert!(stopped, "{} did not stop within {STOP:?}; log:\n{}", self.spec.engine, self.log());
         self.kill();
     }
 
@@ -193,17 +161,13 @@ impl Server {
         let Some(pid) = self.server() else { return };
         // The parent first: afterwards no new child can appear.
         self.signal(pid, Signal::STOP);
-        children(pid)
-            .into_iter()
-            .for_each(|child| self.signal(child, Signal::STOP));
+        children(pid).into_iter().for_each(|child| self.signal(child, Signal::STOP));
     }
 
     /// Lets a paused server go on (SIGCONT).
     pub fn resume(&self) {
         let Some(pid) = self.server() else { return };
-        children(pid)
-            .into_iter()
-            .for_each(|child| self.signal(child, Signal::CONT));
+        children(pid).into_iter().for_each(|child| self.signal(child, Signal::CONT));
         self.signal(pid, Signal::CONT);
     }
 
@@ -224,9 +188,7 @@ impl Server {
         let engine = self.spec.engine;
         let pid = {
             let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-            let pid = watcher
-                .order("start")
-                .and_then(|answer| Pid::from_raw(answer.parse().ok()?));
+            let pid = watcher.order("start").and_then(|answer| Pid::from_raw(answer.parse().ok()?));
             watcher.server = pid;
             pid.unwrap_or_else(|| panic!("the watcher of {engine} did not start it"))
         };
@@ -237,11 +199,7 @@ impl Server {
             async move { died || self.spec.probe.ready(port).await }
         })
         .await;
-        assert!(
-            ready && !died,
-            "{engine} did not become ready on port {port}; log:\n{}",
-            self.log()
-        );
+        assert!(ready && !died, "{engine} did not become ready on port {port}; log:\n{}", self.log());
     }
 }
 
@@ -256,10 +214,7 @@ impl Drop for Server {
 
 impl Watcher {
     fn order(&mut self, order: &str) -> Option<String> {
-        self.orders
-            .as_mut()?
-            .write_all(format!("{order}\n").as_bytes())
-            .ok()?;
+        self.orders.as_mut()?.write_all(format!("{order}\n").as_bytes()).ok()?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer).ok()?;
         Some(answer.trim().to_owned())
@@ -269,17 +224,13 @@ impl Watcher {
 fn children(pid: Pid) -> Vec<Pid> {
     let pid = pid.as_raw_nonzero();
     let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    list.split_whitespace()
-        .filter_map(|word| Pid::from_raw(word.parse().ok()?))
-        .collect()
+    list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
 }
 
 /// Whether the process runs. A zombie does not: the watcher collects its children only on order.
 fn alive(pid: Pid) -> bool {
     match fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
-        Ok(stat) => !stat
-            .rsplit_once(") ")
-            .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+        Ok(stat) => !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
         Err(_) if Path::new("/proc/self/stat").exists() => false,
         Err(_) => rustix::process::test_kill_process(pid).is_ok(),
     }
@@ -287,9 +238,7 @@ fn alive(pid: Pid) -> bool {
 
 /// A fresh folder of the user that the server runs as.
 pub(super) fn private_dir(engine: &str, user: Option<u32>) -> TempDir {
-    let dir = tempfile::Builder::new()
-        .prefix(&format!("stanchion-{engine}-"))
-        .tempdir();
+    let dir = tempfile::Builder::new().prefix(&format!("stanchion-{engine}-")).tempdir();
     let dir = dir.unwrap_or_else(|e| panic!("no temporary folder for {engine}: {e}"));
     give_to(dir.path(), user);
     dir

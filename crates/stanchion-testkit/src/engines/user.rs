@@ -41,8 +41,5 @@ pub(super) fn give_to(path: &Path, user: Option<u32>) {
 
 fn open_to_all(program: &Path) -> bool {
     let path = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    path.ancestors().all(|part| {
-        part.metadata()
-            .is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0)
-    })
+    path.ancestors().all(|part| part.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0))
 }

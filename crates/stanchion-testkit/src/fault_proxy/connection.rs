@@ -59,11 +59,7 @@ pub(super) async fn run(client: TcpStream, number: u64, shared: Arc<Shared>) {
         _ = control.wait_for(|control| control.cuts != cuts || control.closed) => return,
     };
     let framing = Mutex::new(shared.protocol.framing());
-    let link = Link {
-        number,
-        shared,
-        framing,
-    };
+    let link = Link { number, shared, framing };
     let (client_read, client_write) = client.into_split();
     let (server_read, server_write) = server.into_split();
     let (fates, coming) = mpsc::unbounded_channel();
@@ -136,8 +132,7 @@ impl Link {
                 (Fault::Deliver | Fault::Delay(_), _) => &[Fate::Deliver],
             };
             // Every count comes before the bytes that reveal it, so that a client which got an answer finds it counted.
-            self.shared
-                .count(|counts| counts.duplicated += u64::from(copies.len() > 1));
+            self.shared.count(|counts| counts.duplicated += u64::from(copies.len() > 1));
             for fate in copies {
                 // Queued before the bytes leave, so that no reply can arrive without its fate.
                 if kind == UnitKind::Request {
@@ -189,11 +184,7 @@ impl Link {
             pass_blackhole(&mut control).await;
             // The queue may have been filled while we waited for these bytes.
             next = next.or_else(|| fates.try_recv().ok());
-            let fate = if kind == PieceKind::Push {
-                Fate::Deliver
-            } else {
-                next.unwrap_or(Fate::Deliver)
-            };
+            let fate = if kind == PieceKind::Push { Fate::Deliver } else { next.unwrap_or(Fate::Deliver) };
             if let Fate::Delay(wait) = fate {
                 tokio::time::sleep(wait).await;
                 self.shared.count(|counts| counts.delayed_replies += 1);
@@ -223,12 +214,7 @@ impl Link {
             number = counts.requests;
             counts.requests += 1;
         });
-        let message = Message {
-            connection: self.number,
-            index,
-            number,
-            bytes: bytes.clone(),
-        };
+        let message = Message { connection: self.number, index, number, bytes: bytes.clone() };
         self.shared.plan().decide(&message)
     }
 

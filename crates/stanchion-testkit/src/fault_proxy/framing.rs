@@ -72,7 +72,5 @@ impl Protocol {
 /// The position after the first `needle` at or after `from`.
 pub(super) fn after(bytes: &[u8], from: usize, needle: &[u8]) -> Option<usize> {
     let rest = bytes.get(from..)?;
-    rest.windows(needle.len())
-        .position(|window| window == needle)
-        .map(|at| from + at + needle.len())
+    rest.windows(needle.len()).position(|window| window == needle).map(|at| from + at + needle.len())
 }

@@ -34,10 +34,7 @@ impl Framing for Http {
         if len.is_some() {
             self.heads.push_back(bytes.starts_with(b"HEAD "));
         }
-        Ok(len.map(|len| Unit {
-            len,
-            kind: UnitKind::Request,
-        }))
+        Ok(len.map(|len| Unit { len, kind: UnitKind::Request }))
     }
 
     fn reply(&mut self, bytes: &[u8]) -> Result<Option<Piece>, Unparsed> {
@@ -46,23 +43,14 @@ impl Framing for Http {
         }
         match self.body {
             Body::None => self.head(bytes),
-            Body::UntilClose => Ok(Some(Piece {
-                len: bytes.len(),
-                kind: PieceKind::Part,
-            })),
+            Body::UntilClose => Ok(Some(Piece { len: bytes.len(), kind: PieceKind::Part })),
             Body::Bytes(left) => {
                 let len = left.min(bytes.len());
-                Ok(Some(self.part(
-                    len,
-                    if left > len {
-                        Body::Bytes(left - len)
-                    } else {
-                        Body::None
-                    },
-                )))
+                Ok(Some(self.part(len, if left > len { Body::Bytes(left - len) } else { Body::None })))
             }
-            Body::Chunks => Ok(chunk(bytes, 0)?
-                .map(|(len, last)| self.part(len, if last { Body::None } else { Body::Chunks }))),
+            Body::Chunks => {
+                Ok(chunk(bytes, 0)?.map(|(len, last)| self.part(len, if last { Body::None } else { Body::Chunks })))
+            }
         }
     }
 }
@@ -75,10 +63,7 @@ impl Http {
         let status = bytes.get(9..12).ok_or(Unparsed)?;
         if status[0] == b'1' {
             // "100 Continue" and its kin come before the reply proper.
-            return Ok(Some(Piece {
-                len,
-                kind: PieceKind::Push,
-            }));
+            return Ok(Some(Piece { len, kind: PieceKind::Push }));
         }
         let to_head = self.heads.pop_front().unwrap_or(false);
         let body = match body_of(&bytes[..len])? {
@@ -92,14 +77,7 @@ impl Http {
 
     fn part(&mut self, len: usize, rest: Body) -> Piece {
         self.body = rest;
-        Piece {
-            len,
-            kind: if rest == Body::None {
-                PieceKind::End
-            } else {
-                PieceKind::Part
-            },
-        }
+        Piece { len, kind: if rest == Body::None { PieceKind::End } else { PieceKind::Part } }
     }
 }
 
@@ -160,22 +138,11 @@ mod tests {
         ];
         for sample in samples {
             for cut in 0..sample.len() {
-                assert_eq!(
-                    Http::default().request(&sample.as_bytes()[..cut]),
-                    Ok(None),
-                    "{sample:?} at {cut}"
-                );
+                assert_eq!(Http::default().request(&sample.as_bytes()[..cut]), Ok(None), "{sample:?} at {cut}");
             }
             let followed = format!("{sample}GET ");
-            let unit = Unit {
-                len: sample.len(),
-                kind: UnitKind::Request,
-            };
-            assert_eq!(
-                Http::default().request(followed.as_bytes()),
-                Ok(Some(unit)),
-                "{sample:?}"
-            );
+            let unit = Unit { len: sample.len(), kind: UnitKind::Request };
+            assert_eq!(Http::default().request(followed.as_bytes()), Ok(Some(unit)), "{sample:?}");
         }
     }
 
@@ -192,17 +159,8 @@ mod tests {
             assert_eq!(at, text.len());
             ends
         };
-        assert_eq!(
-            ended(&mut http, "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"),
-            1
-        );
-        assert_eq!(
-            ended(
-                &mut http,
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
-            ),
-            1
-        );
+        assert_eq!(ended(&mut http, "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"), 1);
+        assert_eq!(ended(&mut http, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"), 1);
         assert_eq!(
             ended(
                 &mut http,

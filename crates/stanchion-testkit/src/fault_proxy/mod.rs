@@ -100,9 +100,7 @@ impl FaultProxy {
     /// When no loopback port can be had.
     pub async fn start(upstream: SocketAddr, protocol: Protocol) -> FaultProxy {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free loopback port");
-        listener
-            .set_nonblocking(true)
-            .expect("a socket option that always exists");
+        listener.set_nonblocking(true).expect("a socket option that always exists");
         let port = listener.local_addr().expect("it was just bound").port();
         let shared = Arc::new(Shared {
             upstream,
@@ -115,14 +113,8 @@ impl FaultProxy {
         let runtime = runtime.expect("a runtime for the proxy");
         let serving = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("fault-proxy".to_owned());
-        let thread = thread
-            .spawn(move || runtime.block_on(serve(listener, serving)))
-            .expect("a thread for the proxy");
-        FaultProxy {
-            port,
-            shared,
-            thread: Some(thread),
-        }
+        let thread = thread.spawn(move || runtime.block_on(serve(listener, serving))).expect("a thread for the proxy");
+        FaultProxy { port, shared, thread: Some(thread) }
     }
 
     /// The port to connect to, on 127.0.0.1.

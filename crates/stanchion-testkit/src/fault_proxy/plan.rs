@@ -41,9 +41,7 @@ pub struct Message {
 impl Message {
     /// Whether the request holds this text; ASCII case does not matter.
     pub fn contains(&self, text: &str) -> bool {
-        self.bytes
-            .windows(text.len().max(1))
-            .any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
+        self.bytes.windows(text.len().max(1)).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
     }
 }
 
@@ -112,13 +110,11 @@ impl Plan {
     pub fn first(text: impl Into<String>, fault: Fault) -> Plan {
         let text = text.into();
         let mut pending = Some(fault);
-        Plan::on(move |request| {
-            if request.contains(&text) {
-                pending.take().unwrap_or(Fault::Deliver)
-            } else {
-                Fault::Deliver
-            }
-        })
+        Plan::on(
+            move |request| {
+                if request.contains(&text) { pending.take().unwrap_or(Fault::Deliver) } else { Fault::Deliver }
+            },
+        )
     }
 
     /// The fault happens once, to the `n`th request from now on (counted from 0); for trying a fault at every step.
@@ -188,50 +184,27 @@ mod tests {
     use super::*;
 
     fn request(connection: u64, index: u64) -> Message {
-        Message {
-            connection,
-            index,
-            number: 0,
-            bytes: Bytes::from_static(b"*1\r\n$4\r\nPING\r\n"),
-        }
+        Message { connection, index, number: 0, bytes: Bytes::from_static(b"*1\r\n$4\r\nPING\r\n") }
     }
 
     #[test]
     fn a_seed_repeats_and_its_rates_are_kept() {
-        let rates = Rates {
-            lose_reply: 0.1,
-            delay: 0.2,
-            ..Rates::default()
-        };
+        let rates = Rates { lose_reply: 0.1, delay: 0.2, ..Rates::default() };
         let fates = |seed| {
             let mut plan = Plan::seeded(seed, rates);
-            (0..10_000)
-                .map(|n| plan.decide(&request(n / 100, n % 100)))
-                .collect::<Vec<_>>()
+            (0..10_000).map(|n| plan.decide(&request(n / 100, n % 100))).collect::<Vec<_>>()
         };
         assert_eq!(fates(1), fates(1));
         assert_ne!(fates(1), fates(2));
-        let lost = fates(3)
-            .iter()
-            .filter(|fault| **fault == Fault::LoseReply)
-            .count();
-        let delayed = fates(3)
-            .iter()
-            .filter(|fault| matches!(fault, Fault::Delay(_)))
-            .count();
-        assert!(
-            (900..1100).contains(&lost) && (1850..2150).contains(&delayed),
-            "{lost} {delayed}"
-        );
+        let lost = fates(3).iter().filter(|fault| **fault == Fault::LoseReply).count();
+        let delayed = fates(3).iter().filter(|fault| matches!(fault, Fault::Delay(_))).count();
+        assert!((900..1100).contains(&lost) && (1850..2150).contains(&delayed), "{lost} {delayed}");
     }
 
     #[test]
     fn scripted_faults_happen_once() {
         let mut first = Plan::first("ping", Fault::Reset);
-        assert_eq!(
-            [first.decide(&request(0, 0)), first.decide(&request(0, 1))],
-            [Fault::Reset, Fault::Deliver]
-        );
+        assert_eq!([first.decide(&request(0, 0)), first.decide(&request(0, 1))], [Fault::Reset, Fault::Deliver]);
         let mut second = Plan::nth(1, Fault::Reset);
         let fates = [0, 1, 2].map(|n| second.decide(&request(n, 0)));
         assert_eq!(fates, [Fault::Deliver, Fault::Reset, Fault::Deliver]);

@@ -36,21 +36,12 @@ impl Framing for Postgres {
                 };
                 let asks = matches!(code, SSL_REQUEST | GSS_REQUEST);
                 self.state = if asks { State::Asked } else { State::Login };
-                Ok(Some(Unit {
-                    len,
-                    kind: UnitKind::Raw,
-                }))
+                Ok(Some(Unit { len, kind: UnitKind::Raw }))
             }
             // A client that waits for the bare byte sends nothing; passwords and the like are not ours to lose.
-            State::Asked | State::Login => Ok(message(bytes)?.map(|(_, len)| Unit {
-                len,
-                kind: UnitKind::Raw,
-            })),
+            State::Asked | State::Login => Ok(message(bytes)?.map(|(_, len)| Unit { len, kind: UnitKind::Raw })),
             State::Ready => batch(bytes),
-            State::Opaque => Ok((!bytes.is_empty()).then_some(Unit {
-                len: bytes.len(),
-                kind: UnitKind::Raw,
-            })),
+            State::Opaque => Ok((!bytes.is_empty()).then_some(Unit { len: bytes.len(), kind: UnitKind::Raw })),
         }
     }
 
@@ -60,20 +51,10 @@ impl Framing for Postgres {
         };
         match self.state {
             State::Asked => {
-                self.state = if *first == b'N' {
-                    State::Start
-                } else {
-                    State::Opaque
-                };
-                Ok(Some(Piece {
-                    len: 1,
-                    kind: PieceKind::Push,
-                }))
+                self.state = if *first == b'N' { State::Start } else { State::Opaque };
+                Ok(Some(Piece { len: 1, kind: PieceKind::Push }))
             }
-            State::Opaque => Ok(Some(Piece {
-                len: bytes.len(),
-                kind: PieceKind::Push,
-            })),
+            State::Opaque => Ok(Some(Piece { len: bytes.len(), kind: PieceKind::Push })),
             State::Start | State::Login | State::Ready => {
                 let Some((kind, len)) = message(bytes)? else {
                     return Ok(None);
@@ -103,16 +84,10 @@ fn batch(bytes: &[u8]) -> Result<Option<Unit>, Unparsed> {
         at += len;
         match kind {
             b'Q' | b'F' | b'S' => {
-                return Ok(Some(Unit {
-                    len: at,
-                    kind: UnitKind::Request,
-                }));
+                return Ok(Some(Unit { len: at, kind: UnitKind::Request }));
             }
             b'd' | b'c' | b'f' | b'H' | b'X' => {
-                return Ok(Some(Unit {
-                    len: at,
-                    kind: UnitKind::Raw,
-                }));
+                return Ok(Some(Unit { len: at, kind: UnitKind::Raw }));
             }
             _ => {}
         }
@@ -152,80 +127,21 @@ mod tests {
     fn login_passes_and_batches_end_at_sync() {
         let mut postgres = Postgres::default();
         let ssl = [8_u32.to_be_bytes(), SSL_REQUEST.to_be_bytes()].concat();
-        assert_eq!(
-            postgres.request(&ssl),
-            Ok(Some(Unit {
-                len: 8,
-                kind: UnitKind::Raw
-            }))
-        );
-        assert_eq!(
-            postgres.reply(b"N"),
-            Ok(Some(Piece {
-                len: 1,
-                kind: PieceKind::Push
-            }))
-        );
+        assert_eq!(postgres.request(&ssl), Ok(Some(Unit { len: 8, kind: UnitKind::Raw })));
+        assert_eq!(postgres.reply(b"N"), Ok(Some(Piece { len: 1, kind: PieceKind::Push })));
         let start = [9_u32.to_be_bytes().as_slice(), &196_608_u32.to_be_bytes(), &[0]].concat();
-        assert_eq!(
-            postgres.request(&start),
-            Ok(Some(Unit {
-                len: 9,
-                kind: UnitKind::Raw
-            }))
-        );
+        assert_eq!(postgres.request(&start), Ok(Some(Unit { len: 9, kind: UnitKind::Raw })));
         let ready = packet(b'Z', b"I");
-        assert_eq!(
-            postgres.reply(&ready),
-            Ok(Some(Piece {
-                len: 6,
-                kind: PieceKind::Push
-            }))
-        );
+        assert_eq!(postgres.reply(&ready), Ok(Some(Piece { len: 6, kind: PieceKind::Push })));
 
-        let batch = [
-            packet(b'P', b"s\0SELECT 1\0\0\0"),
-            packet(b'D', b"Ss\0"),
-            packet(b'S', b""),
-        ]
-        .concat();
+        let batch = [packet(b'P', b"s\0SELECT 1\0\0\0"), packet(b'D', b"Ss\0"), packet(b'S', b"")].concat();
         for cut in 0..batch.len() {
             assert_eq!(postgres.request(&batch[..cut]), Ok(None));
         }
-        assert_eq!(
-            postgres.request(&batch),
-            Ok(Some(Unit {
-                len: batch.len(),
-                kind: UnitKind::Request
-            }))
-        );
-        assert_eq!(
-            postgres.reply(&packet(b'1', b"")),
-            Ok(Some(Piece {
-                len: 5,
-                kind: PieceKind::Part
-            }))
-        );
-        assert_eq!(
-            postgres.reply(&packet(b'A', b"note")),
-            Ok(Some(Piece {
-                len: 9,
-                kind: PieceKind::Push
-            }))
-        );
-        assert_eq!(
-            postgres.reply(&ready),
-            Ok(Some(Piece {
-                len: 6,
-                kind: PieceKind::End
-            }))
-        );
-        assert_eq!(
-            postgres.request(&packet(b'X', b"")),
-            Ok(Some(Unit {
-                len: 5,
-                kind: UnitKind::Raw
-            }))
-        );
+        assert_eq!(postgres.request(&batch), Ok(Some(Unit { len: batch.len(), kind: UnitKind::Request })));
+        assert_eq!(postgres.reply(&packet(b'1', b"")), Ok(Some(Piece { len: 5, kind: PieceKind::Part })));
+        assert_eq!(postgres.reply(&packet(b'A', b"note")), Ok(Some(Piece { len: 9, kind: PieceKind::Push })));
+        assert_eq!(postgres.reply(&ready), Ok(Some(Piece { len: 6, kind: PieceKind::End })));
+        assert_eq!(postgres.request(&packet(b'X', b"")), Ok(Some(Unit { len: 5, kind: UnitKind::Raw })));
     }
 }

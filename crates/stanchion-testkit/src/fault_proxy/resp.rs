@@ -28,30 +28,19 @@ impl Framing for Resp {
             Some(_) => after(bytes, 0, b"\n"), // an inline command
         };
         let Some(len) = len else { return Ok(None) };
-        let subscription = first_word(&bytes[..len]).is_some_and(|word| {
-            SUBSCRIPTION[..6]
-                .iter()
-                .any(|s| word.eq_ignore_ascii_case(s.as_bytes()))
-        });
+        let subscription = first_word(&bytes[..len])
+            .is_some_and(|word| SUBSCRIPTION[..6].iter().any(|s| word.eq_ignore_ascii_case(s.as_bytes())));
         self.subscribed |= subscription;
-        let kind = if subscription {
-            UnitKind::Oneway
-        } else {
-            UnitKind::Request
-        };
+        let kind = if subscription { UnitKind::Oneway } else { UnitKind::Request };
         Ok(Some(Unit { len, kind }))
     }
 
     fn reply(&mut self, bytes: &[u8]) -> Result<Option<Piece>, Unparsed> {
         let Some(len) = value(bytes)? else { return Ok(None) };
-        let about_subscription = || {
-            first_word(&bytes[..len]).is_some_and(|word| SUBSCRIPTION.iter().any(|s| word == s.as_bytes()))
-        };
+        let about_subscription =
+            || first_word(&bytes[..len]).is_some_and(|word| SUBSCRIPTION.iter().any(|s| word == s.as_bytes()));
         let push = bytes[0] == b'>' || (self.subscribed && bytes[0] == b'*' && about_subscription());
-        Ok(Some(Piece {
-            len,
-            kind: if push { PieceKind::Push } else { PieceKind::End },
-        }))
+        Ok(Some(Piece { len, kind: if push { PieceKind::Push } else { PieceKind::End } }))
     }
 }
 
@@ -66,10 +55,7 @@ fn value(bytes: &[u8]) -> Result<Option<usize>, Unparsed> {
         let text = bytes.get(at + 1..line_end - 2).ok_or(Unparsed)?;
         // A length of -1 is RESP2's null.
         let length = || -> Result<Option<usize>, Unparsed> {
-            let number: i64 = std::str::from_utf8(text)
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .ok_or(Unparsed)?;
+            let number: i64 = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(Unparsed)?;
             Ok(usize::try_from(number).ok())
         };
         let (end, inside) = match bytes[at] {
@@ -119,19 +105,9 @@ mod tests {
             b"|1\r\n+ttl\r\n:5\r\n$1\r\nv\r\n",
         ];
         for sample in samples {
-            assert_eq!(
-                value(sample),
-                Ok(Some(sample.len())),
-                "{:?}",
-                String::from_utf8_lossy(sample)
-            );
+            assert_eq!(value(sample), Ok(Some(sample.len())), "{:?}", String::from_utf8_lossy(sample));
             for cut in 0..sample.len() {
-                assert_eq!(
-                    value(&sample[..cut]),
-                    Ok(None),
-                    "{:?} at {cut}",
-                    String::from_utf8_lossy(sample)
-                );
+                assert_eq!(value(&sample[..cut]), Ok(None), "{:?} at {cut}", String::from_utf8_lossy(sample));
             }
             let followed = [sample, &b"+NEXT\r\n"[..]].concat();
             assert_eq!(value(&followed), Ok(Some(sample.len())));
@@ -143,39 +119,17 @@ mod tests {
     fn subscription_messages_are_nobodys_reply() {
         let mut resp = Resp::default();
         let message = b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n";
-        assert_eq!(
-            resp.reply(message).unwrap().unwrap().kind,
-            PieceKind::End,
-            "an ordinary list of words"
-        );
-        let subscribe = resp
-            .request(b"*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n")
-            .unwrap()
-            .unwrap();
+        assert_eq!(resp.reply(message).unwrap().unwrap().kind, PieceKind::End, "an ordinary list of words");
+        let subscribe = resp.request(b"*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n").unwrap().unwrap();
         assert_eq!(subscribe.kind, UnitKind::Oneway);
         assert_eq!(resp.reply(message).unwrap().unwrap().kind, PieceKind::Push);
-        assert_eq!(
-            resp.reply(b"*2\r\n$4\r\npong\r\n$0\r\n\r\n")
-                .unwrap()
-                .unwrap()
-                .kind,
-            PieceKind::End
-        );
-        assert_eq!(
-            resp.reply(b">1\r\n+invalidate\r\n").unwrap().unwrap().kind,
-            PieceKind::Push
-        );
+        assert_eq!(resp.reply(b"*2\r\n$4\r\npong\r\n$0\r\n\r\n").unwrap().unwrap().kind, PieceKind::End);
+        assert_eq!(resp.reply(b">1\r\n+invalidate\r\n").unwrap().unwrap().kind, PieceKind::Push);
     }
 
     #[test]
     fn inline_commands_are_requests() {
         let unit = Resp::default().request(b"PING\r\nPING\r\n").unwrap().unwrap();
-        assert_eq!(
-            unit,
-            Unit {
-                len: 6,
-                kind: UnitKind::Request
-            }
-        );
+        assert_eq!(unit, Unit { len: 6, kind: UnitKind::Request });
     }
 }

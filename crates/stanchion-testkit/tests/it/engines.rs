@@ -8,11 +8,7 @@ use stanchion_testkit::{eventually, start_or_skip};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn redis(url: &str) -> redis::aio::MultiplexedConnection {
-    redis::Client::open(url)
-        .unwrap()
-        .get_multiplexed_async_connection()
-        .await
-        .unwrap()
+    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
 
 async fn postgres(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
@@ -29,42 +25,22 @@ fn exists(pid: u32) -> bool {
 async fn redis_starts_quickly_and_serves() {
     let start = Instant::now();
     let server = start_or_skip!(Redis);
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "took {:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < Duration::from_secs(5), "took {:?}", start.elapsed());
     let mut connection = redis(&server.url()).await;
-    redis::cmd("SET")
-        .arg("a")
-        .arg(1)
-        .exec_async(&mut connection)
-        .await
-        .unwrap();
+    redis::cmd("SET").arg("a").arg(1).exec_async(&mut connection).await.unwrap();
     assert!(server.version().starts_with(|c: char| c.is_ascii_digit()));
 }
 
 #[tokio::test]
 async fn valkey_serves() {
     let server = start_or_skip!(Valkey);
-    let info: String = redis::cmd("INFO")
-        .query_async(&mut redis(&server.url()).await)
-        .await
-        .unwrap();
-    assert!(
-        info.contains(&format!("valkey_version:{}", server.version())),
-        "{info}"
-    );
+    let info: String = redis::cmd("INFO").query_async(&mut redis(&server.url()).await).await.unwrap();
+    assert!(info.contains(&format!("valkey_version:{}", server.version())), "{info}");
 }
 
 #[tokio::test]
 async fn redis_with_a_password_refuses_without() {
-    let Ok(server) = Redis::options()
-        .password("pw")
-        .try_start()
-        .await
-        .map_err(|s| s.report())
-    else {
+    let Ok(server) = Redis::options().password("pw").try_start().await.map_err(|s| s.report()) else {
         return;
     };
     redis(&server.url()).await;
@@ -76,31 +52,17 @@ async fn redis_with_a_password_refuses_without() {
 
 #[tokio::test]
 async fn a_killed_redis_with_aof_comes_back_with_its_data_on_the_same_port() {
-    let Ok(server) = Redis::options()
-        .aof(true)
-        .try_start()
-        .await
-        .map_err(|s| s.report())
-    else {
+    let Ok(server) = Redis::options().aof(true).try_start().await.map_err(|s| s.report()) else {
         return;
     };
     let url = server.url();
-    redis::cmd("SET")
-        .arg("a")
-        .arg(7)
-        .exec_async(&mut redis(&url).await)
-        .await
-        .unwrap();
+    redis::cmd("SET").arg("a").arg(7).exec_async(&mut redis(&url).await).await.unwrap();
     let first = server.pid().unwrap();
     server.kill();
     assert!(!exists(first) && server.pid().is_none());
     server.restart().await;
     assert_eq!(server.url(), url);
-    let kept: u32 = redis::cmd("GET")
-        .arg("a")
-        .query_async(&mut redis(&url).await)
-        .await
-        .unwrap();
+    let kept: u32 = redis::cmd("GET").arg("a").query_async(&mut redis(&url).await).await.unwrap();
     assert_eq!(kept, 7);
 }
 
@@ -110,11 +72,7 @@ async fn a_paused_server_answers_only_after_it_is_resumed() {
     let mut connection = redis(&server.url()).await;
     server.pause();
     let mut get = std::pin::pin!(async { redis::cmd("GET").arg("a").exec_async(&mut connection).await });
-    assert!(
-        tokio::time::timeout(Duration::from_millis(200), &mut get)
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(200), &mut get).await.is_err());
     server.resume();
     tokio::time::timeout(PATIENCE, get).await.unwrap().unwrap();
 }
@@ -136,13 +94,7 @@ async fn servers_die_with_a_test_process_that_is_killed() {
     if process::is_helper() {
         postgres.pause();
         let pids = [redis.pid().unwrap(), postgres.pid().unwrap()];
-        println!(
-            "\nREADY {} {} {} {}",
-            pids[0],
-            pids[1],
-            redis.dir().display(),
-            postgres.dir().display()
-        );
+        println!("\nREADY {} {} {} {}", pids[0], pids[1], redis.dir().display(), postgres.dir().display());
         return std::future::pending().await;
     }
     let mut helper = Child::rerun_this_test();
@@ -151,10 +103,7 @@ async fn servers_die_with_a_test_process_that_is_killed() {
     let pids: Vec<u32> = words[..2].iter().map(|word| word.parse().unwrap()).collect();
     assert!(pids.iter().all(|pid| exists(*pid)));
     helper.kill();
-    eventually(PATIENCE, "both servers are gone", || async {
-        !pids.iter().any(|pid| exists(*pid))
-    })
-    .await;
+    eventually(PATIENCE, "both servers are gone", || async { !pids.iter().any(|pid| exists(*pid)) }).await;
     let gone = || async { !words[2..].iter().any(|dir| Path::new(dir).exists()) };
     eventually(PATIENCE, "both folders are gone", gone).await;
 }
@@ -162,10 +111,7 @@ async fn servers_die_with_a_test_process_that_is_killed() {
 #[tokio::test]
 async fn a_server_outlives_the_thread_that_started_it() {
     let start = || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(Redis::try_start())
     };
     let server = match tokio::task::spawn_blocking(start).await.unwrap() {
@@ -192,22 +138,12 @@ async fn postgres_serves_and_checks_the_password_of_one_role() {
 async fn a_killed_postgres_comes_back_with_its_committed_rows() {
     let server = start_or_skip!(Postgres);
     let client = postgres(&server.url()).await.unwrap();
-    client
-        .batch_execute("CREATE TABLE t (n int); INSERT INTO t VALUES (7)")
-        .await
-        .unwrap();
+    client.batch_execute("CREATE TABLE t (n int); INSERT INTO t VALUES (7)").await.unwrap();
     server.kill();
     assert!(client.batch_execute("SELECT 1").await.is_err());
     server.restart().await;
     let client = postgres(&server.url()).await.unwrap();
-    assert_eq!(
-        client
-            .query_one("SELECT n FROM t", &[])
-            .await
-            .unwrap()
-            .get::<_, i32>(0),
-        7
-    );
+    assert_eq!(client.query_one("SELECT n FROM t", &[]).await.unwrap().get::<_, i32>(0), 7);
     server.stop().await;
     server.restart().await;
     assert!(postgres(&server.url()).await.is_ok());
@@ -219,11 +155,7 @@ async fn a_paused_postgres_freezes_open_connections_too() {
     let client = postgres(&server.url()).await.unwrap();
     server.pause();
     let mut query = std::pin::pin!(client.batch_execute("SELECT 1"));
-    assert!(
-        tokio::time::timeout(Duration::from_millis(200), &mut query)
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(200), &mut query).await.is_err());
     server.resume();
     tokio::time::timeout(PATIENCE, query).await.unwrap().unwrap();
 }
@@ -235,20 +167,13 @@ async fn pgbouncer_in_transaction_mode_shares_one_backend_between_clients() {
         Ok(pooler) => pooler,
         Err(skip) => return skip.report(),
     };
-    let (a, b) = (
-        postgres(&pooler.url()).await.unwrap(),
-        postgres(&pooler.url()).await.unwrap(),
-    );
+    let (a, b) = (postgres(&pooler.url()).await.unwrap(), postgres(&pooler.url()).await.unwrap());
     let backend = "SELECT pg_backend_pid()::text";
     let pid = async |client: &tokio_postgres::Client| match &client.simple_query(backend).await.unwrap()[1] {
         tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).unwrap().to_owned(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        pid(&a).await,
-        pid(&b).await,
-        "idle clients do not keep their backend"
-    );
+    assert_eq!(pid(&a).await, pid(&b).await, "idle clients do not keep their backend");
     a.batch_execute("BEGIN").await.unwrap();
     assert_ne!(pid(&a).await, pid(&b).await, "a transaction does");
 }

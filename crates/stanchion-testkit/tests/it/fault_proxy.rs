@@ -9,11 +9,7 @@ use tokio::net::TcpStream;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn redis(url: &str) -> redis::aio::MultiplexedConnection {
-    redis::Client::open(url)
-        .unwrap()
-        .get_multiplexed_async_connection()
-        .await
-        .unwrap()
+    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
 
 async fn postgres(url: &str) -> tokio_postgres::Client {
@@ -66,11 +62,7 @@ async fn a_duplicate_runs_twice_and_answers_once() {
     let mut through = redis(&url).await;
     proxy.set_plan(Plan::first("INCR", Fault::Duplicate));
     assert_eq!(through.incr::<_, _, i64>("n", 1).await.unwrap(), 1);
-    assert_eq!(
-        through.get::<_, i64>("n").await.unwrap(),
-        2,
-        "the next reply belongs to the next request"
-    );
+    assert_eq!(through.get::<_, i64>("n").await.unwrap(), 2, "the next reply belongs to the next request");
 }
 
 #[tokio::test]
@@ -102,20 +94,13 @@ async fn subscriptions_pass_and_do_not_shift_replies() {
     use futures_util::StreamExt as _;
     let server = start_or_skip!(Redis);
     let (proxy, url) = redis_and_proxy(&server).await;
-    let mut subscriber = redis::Client::open(url.as_str())
-        .unwrap()
-        .get_async_pubsub()
-        .await
-        .unwrap();
+    let mut subscriber = redis::Client::open(url.as_str()).unwrap().get_async_pubsub().await.unwrap();
     subscriber.subscribe("c").await.unwrap();
     subscriber.psubscribe("d*").await.unwrap();
     let mut through = redis(&url).await;
     let receivers: i64 = through.publish("c", "hello").await.unwrap();
     assert_eq!(receivers, 1);
-    let message = tokio::time::timeout(PATIENCE, subscriber.on_message().next())
-        .await
-        .unwrap()
-        .unwrap();
+    let message = tokio::time::timeout(PATIENCE, subscriber.on_message().next()).await.unwrap().unwrap();
     assert_eq!(message.get_payload::<String>().unwrap(), "hello");
     subscriber.unsubscribe("c").await.unwrap();
     assert_eq!(proxy.counts().unparsed, 0);
@@ -132,15 +117,10 @@ async fn a_blackhole_stalls_and_a_cut_breaks() {
     let stalled = tokio::time::timeout(Duration::from_millis(200), through.read_exact(&mut answer)).await;
     assert!(stalled.is_err());
     proxy.blackhole(false);
-    tokio::time::timeout(PATIENCE, through.read_exact(&mut answer))
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(PATIENCE, through.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(&answer, b"+PONG\r\n");
     proxy.cut_all();
-    let end = tokio::time::timeout(PATIENCE, through.read(&mut answer))
-        .await
-        .unwrap();
+    let end = tokio::time::timeout(PATIENCE, through.read(&mut answer)).await.unwrap();
     assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
     redis(&url).await;
 }
@@ -178,15 +158,7 @@ async fn under_seeded_faults_the_counts_explain_the_servers_state_exactly() {
         let longest_delay = Duration::from_millis(2);
         let (lose_reply, lose_request, duplicate, reset) = (0.1, 0.1, 0.1, 0.1);
         let (delay, delay_reply) = (0.1, 0.1);
-        let rates = Rates {
-            lose_reply,
-            lose_request,
-            delay,
-            delay_reply,
-            duplicate,
-            reset,
-            longest_delay,
-        };
+        let rates = Rates { lose_reply, lose_request, delay, delay_reply, duplicate, reset, longest_delay };
         proxy.set_plan(Plan::seeded(seed, rates));
         let acknowledged = increment(&proxy, 300).await;
         let counts = proxy.counts();
@@ -199,10 +171,7 @@ async fn under_seeded_faults_the_counts_explain_the_servers_state_exactly() {
         .await;
         assert_eq!(direct.get::<_, u64>("n").await.unwrap(), executed, "{counts:?}");
         assert_eq!(counts.replies, acknowledged as u64);
-        assert!(
-            counts.lost_replies > 0 && counts.lost_requests > 0 && counts.resets > 0,
-            "{counts:?}"
-        );
+        assert!(counts.lost_replies > 0 && counts.lost_requests > 0 && counts.resets > 0, "{counts:?}");
         histories.push(counts);
     }
     assert_eq!(histories[0], histories[1], "the same seed, the same faults");
@@ -220,16 +189,9 @@ async fn a_commit_whose_reply_is_lost_is_committed_and_a_lost_commit_is_not() {
         direct.batch_execute("DELETE FROM t").await.unwrap();
         proxy.set_plan(Plan::first("COMMIT", fault));
         let transaction = through.transaction().await.unwrap();
-        transaction
-            .execute("INSERT INTO t VALUES ($1)", &[&7_i32])
-            .await
-            .unwrap();
+        transaction.execute("INSERT INTO t VALUES ($1)", &[&7_i32]).await.unwrap();
         assert!(transaction.commit().await.is_err());
-        let count: i64 = direct
-            .query_one("SELECT count(*) FROM t", &[])
-            .await
-            .unwrap()
-            .get(0);
+        let count: i64 = direct.query_one("SELECT count(*) FROM t", &[]).await.unwrap().get(0);
         assert_eq!(count, rows, "{fault:?}");
     }
     assert_eq!(proxy.counts().unparsed, 0);
@@ -243,11 +205,7 @@ async fn a_duplicated_statement_runs_twice_on_postgres_and_the_connection_lives_
     through.batch_execute("CREATE TABLE t (n int)").await.unwrap();
     proxy.set_plan(Plan::first("INSERT", Fault::Duplicate));
     through.batch_execute("INSERT INTO t VALUES (1)").await.unwrap();
-    let count: i64 = through
-        .query_one("SELECT count(*) FROM t", &[])
-        .await
-        .unwrap()
-        .get(0);
+    let count: i64 = through.query_one("SELECT count(*) FROM t", &[]).await.unwrap().get(0);
     assert_eq!(count, 2);
     assert_eq!(proxy.counts().duplicated, 1);
 }
@@ -256,9 +214,7 @@ async fn a_duplicated_statement_runs_twice_on_postgres_and_the_connection_lives_
 async fn a_password_login_passes_the_proxy() {
     let server = start_or_skip!(Postgres);
     let proxy = FaultProxy::start(server.addr(), Protocol::Postgres).await;
-    let url = server
-        .url_with_password("secret")
-        .replace(&server.port().to_string(), &proxy.port().to_string());
+    let url = server.url_with_password("secret").replace(&server.port().to_string(), &proxy.port().to_string());
     let client = postgres(&url).await;
     assert_eq!(proxy.counts().requests, 0, "the login is not a request");
     client.batch_execute("SELECT 1").await.unwrap();

@@ -25,8 +25,7 @@ async fn counting_server() -> (std::net::SocketAddr, Arc<AtomicU32>) {
                 while stream.read_exact(&mut request).await.is_ok() {
                     assert_eq!(request, REQUEST);
                     let n = counter.fetch_add(1, Ordering::SeqCst) + 1;
-                    let reply =
-                        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{n}\r\n0\r\n\r\n");
+                    let reply = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{n}\r\n0\r\n\r\n");
                     stream.write_all(reply.as_bytes()).await.unwrap();
                 }
             });
@@ -77,9 +76,5 @@ async fn a_duplicated_http_request_runs_twice_and_answers_once() {
     proxy.set_plan(Plan::nth(0, Fault::Duplicate));
     let mut stream = connect(&proxy).await;
     assert_eq!(ask(&mut stream).await.as_deref(), Some("1"));
-    assert_eq!(
-        ask(&mut stream).await.as_deref(),
-        Some("3"),
-        "the second copy was the second request"
-    );
+    assert_eq!(ask(&mut stream).await.as_deref(), Some("3"), "the second copy was the second request");
 }

@@ -11,16 +11,12 @@ async fn the_first_task_is_held_and_the_second_overtakes() {
     let held = hold("test.first");
     let first = tokio::spawn(pause_point("test.first"));
     held.reached(PATIENCE).await;
-    tokio::time::timeout(PATIENCE, pause_point("test.first"))
-        .await
-        .unwrap();
+    tokio::time::timeout(PATIENCE, pause_point("test.first")).await.unwrap();
     assert_eq!(held.arrivals(), 1);
     assert!(!first.is_finished());
     held.release();
     tokio::time::timeout(PATIENCE, first).await.unwrap().unwrap();
-    tokio::time::timeout(PATIENCE, pause_point("test.first"))
-        .await
-        .unwrap();
+    tokio::time::timeout(PATIENCE, pause_point("test.first")).await.unwrap();
 }
 
 #[tokio::test]

@@ -38,10 +38,5 @@ async fn a_frozen_helper_is_silent_until_it_goes_on() {
 #[tokio::test]
 #[should_panic(expected = "not within 50ms: the moon is made of cheese")]
 async fn waiting_in_vain_gives_the_reason() {
-    stanchion_testkit::eventually(
-        Duration::from_millis(50),
-        "the moon is made of cheese",
-        || async { false },
-    )
-    .await;
+    stanchion_testkit::eventually(Duration::from_millis(50), "the moon is made of cheese", || async { false }).await;
 }

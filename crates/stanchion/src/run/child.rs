@@ -8,22 +8,16 @@ use stanchion_core::{Error, ErrorKind, Leases, Result};
 use stanchion_stores::OpenedLocks;
 use tokio::signal::unix::{self, SignalKind};
 
+use super::Ended;
+use super::environment::environment;
 use super::stage::STAGE;
 use crate::cli::RunArgs;
 use crate::exit::{self, say};
 
-/// How the command ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) code: u8,
-    pub(super) signal: Option<i32>,
-    pub(super) lost: bool,
-}
-
 #[derive(Debug)]
 pub(super) enum Happened {
     Ended(Ended),
-    Signal(Signal),
+    Signal(Received),
 }
 
 #[derive(Debug)]
@@ -50,10 +44,8 @@ impl Child {
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
         // Closed again on our side when the command has started; on its side they live as long as it does.
-        let inherited = match &opened.inherit {
-            Some(inherit) => {
-                leases.iter().map(|lease| inherit.inheritable(lease.grant())).collect::<Result<Vec<_>>>()?
-            }
+        let inherited = match &opened.files {
+            Some(files) => leases.iter().map(|lease| files.inheritable(lease.grant())).collect::<Result<Vec<_>>>()?,
             None => Vec::new(),
         };
         let process =
@@ -75,8 +67,9 @@ impl Child {
         }
     }
 
-    /// Does with a signal what the sender meant for the command.
-    pub(super) fn forward(&mut self, signal: Signal) {
+    /// Does with a signal what the sender meant for the command. Yes, if the command stands still now and waits
+    /// to be resumed.
+    pub(super) fn forward(&mut self, Received(signal): Received) -> bool {
         if signal == Signal::INT {
             self.interrupts += 1;
         }
@@ -88,25 +81,28 @@ impl Child {
             _ if from_terminal && !self.own_group => {}
             _ => self.send(signal),
         }
+        signal == Signal::TSTP
     }
 
-    /// Ctrl-Z. A stopped holder cannot renew: when we are continued, a command whose lock is gone must not be.
+    /// Ctrl-Z: stops the command and us. Returns when we have been continued; the command has not.
     fn stop(&self) {
         self.send(Signal::STOP);
         say("stanchion: stopped; the lock is not renewed until you continue");
         if let Err(error) = kill_process(rustix::process::getpid(), Signal::STOP) {
             tracing::warn!(%error, "cannot stop");
         }
-        // Here we have been continued. The guard looks at the lock before anything else; the command is
-        // continued in any case, because a stopped one could not even die of SIGTERM.
+    }
+
+    /// Continues a stopped command. A killed one needs that, too, to die.
+    pub(super) fn resume(&mut self) {
         self.send(Signal::CONT);
     }
 
-    pub(super) fn terminate(&self) {
+    pub(super) fn terminate(&mut self) {
         self.send(Signal::TERM);
     }
 
-    pub(super) fn kill(&self) {
+    pub(super) fn kill(&mut self) {
         self.send(Signal::KILL);
     }
 
@@ -121,35 +117,22 @@ impl Child {
     }
 }
 
-fn environment(opened: &OpenedLocks, leases: &Leases) -> Vec<(String, String)> {
-    let grants: Vec<_> = leases.iter().map(stanchion_core::Lease::grant).collect();
-    let lines = |of: fn(&stanchion_core::Grant) -> String| grants.iter().map(|g| of(g)).collect::<Vec<_>>().join("\n");
-    let mut env = vec![
-        ("STANCHION_LOCK".to_owned(), lines(|g| g.key.to_string())),
-        ("STANCHION_LEASE_ID".to_owned(), lines(|g| g.fence.lease_id())),
-        ("STANCHION_BACKEND".to_owned(), opened.shown.clone()),
-    ];
-    if let Some(first) = grants.first() {
-        env.push(("STANCHION_FENCE".to_owned(), first.fence.number().to_string()));
-    }
-    for grant in grants {
-        let name: String = grant
-            .key
-            .as_str()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
-            .collect();
-        env.push((format!("STANCHION_FENCE_{name}"), grant.fence.number().to_string()));
-    }
-    env
-}
-
 impl From<ExitStatus> for Ended {
     fn from(status: ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
         let signal = status.signal();
         let code = signal.map_or_else(|| status.code().unwrap_or(i32::from(exit::FAILED)), |signal| 128 + signal);
         Self { code: u8::try_from(code).unwrap_or(exit::FAILED), signal, lost: false }
+    }
+}
+
+/// A signal that was sent to us.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Received(Signal);
+
+impl Received {
+    pub(super) fn number(self) -> u8 {
+        u8::try_from(self.0.as_raw()).unwrap_or(0)
     }
 }
 
@@ -185,11 +168,11 @@ impl Signals {
         streams.map(Self).map_err(|e| Error::new(ErrorKind::Unexpected, "signals cannot be received").because(e))
     }
 
-    pub(super) async fn next(&mut self) -> Signal {
+    pub(super) async fn next(&mut self) -> Received {
         std::future::poll_fn(|cx| {
             for (signal, stream) in &mut self.0 {
                 if let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {
-                    return std::task::Poll::Ready(*signal);
+                    return std::task::Poll::Ready(Received(*signal));
                 }
             }
             std::task::Poll::Pending

@@ -1,7 +1,12 @@
 //! `stanchion run --lock NAME -- CMD`: flock for any store.
 
 mod boot_timer;
+#[cfg(unix)]
 mod child;
+#[cfg(not(unix))]
+#[path = "child_other.rs"]
+mod child;
+mod environment;
 mod stage;
 mod status;
 mod waiting;
@@ -11,7 +16,7 @@ use stanchion_stores::OpenedLocks;
 
 pub(crate) use self::stage::exec_stage;
 
-use self::child::{Child, Ended, Happened};
+use self::child::{Child, Happened};
 use self::status::Status;
 use crate::cli::{Cli, IfBusy, OnLost, RunArgs};
 use crate::exit::{self, say};
@@ -126,8 +131,22 @@ async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut 
         };
         tokio::select! {
             happened = child.next() => match happened? {
-                Happened::Signal(signal) => child.forward(signal),
-                Happened::Ended(ended) => return Ok(Ended { lost: phase != Phase::Held, ..ended }),
+                Happened::Signal(signal) => {
+                    if child.forward(signal) {
+                        // We stood still, and could not renew: a command whose lock is gone must not go on.
+                        if phase != Phase::Lost && leases.iter().any(|lease| lease.fence().is_err()) {
+                            phase = lose(child, status, kill);
+                        }
+                        child.resume();
+                    }
+                }
+                Happened::Ended(ended) => {
+                    // What it has started may have ignored the SIGTERM that ended it.
+                    if phase != Phase::Held && kill {
+                        child.kill();
+                    }
+                    return Ok(Ended { lost: phase != Phase::Held, ..ended });
+                }
             },
             () = boot_timer::sleep_until(alarm), if phase != Phase::Lost => {
                 // A renewal that came in time has moved the deadline; the next round sees it.
@@ -146,6 +165,14 @@ async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut 
     }
 }
 
+/// How the command ended.
+#[derive(Debug)]
+struct Ended {
+    code: u8,
+    signal: Option<i32>,
+    lost: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Held,
@@ -153,7 +180,7 @@ enum Phase {
     Lost,
 }
 
-fn lose(child: &Child, status: &mut Status, kill: bool) -> Phase {
+fn lose(child: &mut Child, status: &mut Status, kill: bool) -> Phase {
     if kill {
         child.kill();
     }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 use stanchion_core::{Clock as _, Error, ErrorKind, Key, Leases, Released, Result, SystemClock};
 
-use super::child::Ended;
+use super::Ended;
 
 #[derive(Debug)]
 pub(super) struct Status {

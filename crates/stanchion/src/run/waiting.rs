@@ -31,7 +31,7 @@ pub(super) async fn acquire(locks: &Locks, requests: &[Acquire], quiet: bool) ->
             biased;
             signal = signals.next() => {
                 shown.clear();
-                return Ok(Waited::Interrupted(u8::try_from(signal.as_raw()).unwrap_or(0)));
+                return Ok(Waited::Interrupted(signal.number()));
             }
             leases = &mut acquiring => {
                 shown.clear();

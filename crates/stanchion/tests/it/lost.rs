@@ -1,7 +1,5 @@
 //! A lost lease: the command is dead before anybody else can hold the lock.
 
-use std::time::{Duration, Instant};
-
 use stanchion_testkit::engines::Redis;
 use stanchion_testkit::{eventually, eventually_sync};
 
@@ -11,14 +9,25 @@ use crate::support::{Home, PATIENCE};
 async fn when_the_store_dies_the_command_is_dead_before_the_lease_ends() {
     let redis = Redis::start().await;
     let home = Home::with_store(redis.url());
-    let holding = home.hold("deploy", &["--ttl", "3s", "--grace", "500ms"]);
-    // The last renewal was sent before this moment; so the lease cannot end before `killed + 3 s`.
-    let killed = Instant::now();
+    let beat = home.path("beat");
+    // It ignores SIGTERM, so only the kill at the deadline ends it; each beat is a time since boot.
+    let script =
+        format!("trap '' TERM; while :; do cat /proc/uptime > {0}.part; mv {0}.part {0}; done", beat.display());
+    let args = ["run", "--ttl", "2s", "--grace", "500ms", "--lock", "deploy", "--", "sh", "-c", &script];
+    let process = home.command(&args).stderr(std::process::Stdio::piped()).spawn().expect("stanchion starts");
+    eventually_sync(PATIENCE, "the command beats", || beat.exists());
     redis.kill();
-    eventually_sync(PATIENCE, "the command is stopped", || !holding.child_lives());
-    let stopped_after = killed.elapsed();
-    assert!(stopped_after < Duration::from_secs(3), "stopped after {stopped_after:?}");
-    holding.wait().exits(76).says("lost");
+    // Every renewal was sent before this moment, so the lease may live until two seconds after it, and no longer.
+    let killed = uptime("/proc/uptime");
+    let said = crate::support::Said::from(process.wait_with_output().expect("it ends")).exits(76);
+    let last = uptime(&beat);
+    assert!(last < killed + 2.0, "the last beat came {:.2} s after the store died", last - killed);
+    said.says("lost");
+}
+
+fn uptime(file: impl AsRef<std::path::Path>) -> f64 {
+    let text = std::fs::read_to_string(file).expect("a time");
+    text.split(' ').next().and_then(|seconds| seconds.parse().ok()).expect("seconds since boot")
 }
 
 #[tokio::test]
@@ -107,4 +116,30 @@ fn fence(home: &Home) -> u64 {
     let said = home.output(&["lock", "show", "deploy", "--json"]).exits(0);
     let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
     value["holders"][0]["fence"].as_u64().expect("a fence")
+}
+
+#[tokio::test]
+async fn a_command_stopped_by_ctrl_z_past_its_lease_is_not_continued() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let holding = home.hold("deploy", &["--ttl", "500ms"]);
+    holding.signal("TSTP");
+    // Somebody else gets the lock: so the lease has ended while both stood still.
+    home.output(&["run", "--lock", "deploy", "--wait", "20s", "--", "true"]).exits(0);
+    holding.signal("CONT");
+    eventually_sync(PATIENCE, "the command is killed", || !holding.child_lives());
+    holding.wait().exits(76).says("lost");
+}
+
+#[test]
+fn ctrl_z_within_the_lease_goes_on() {
+    let home = Home::new();
+    let holding = home.hold("deploy", &[]);
+    holding.signal("TSTP");
+    let state = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    eventually_sync(PATIENCE, "both stand still", || {
+        state(&holding.child_pid).contains(") T ") && state(&holding.pid().to_string()).contains(") T ")
+    });
+    holding.signal("CONT");
+    holding.finish().exits(0);
 }

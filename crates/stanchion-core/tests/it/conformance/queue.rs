@@ -1,5 +1,7 @@
 //! A fair lock for one process: `CasLock` behind a queue. It gives the cases about order something to hold on to.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, though not tests themselves")]
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

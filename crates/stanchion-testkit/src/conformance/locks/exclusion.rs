@@ -17,11 +17,7 @@ pub async fn one_exclusive_holder(store: &StoreFactory) -> Outcome {
     let (key, other) = (names.key("race"), names.key("other"));
     for round in 0..5 {
         let grants = race(store, &request(&key), 12).await;
-        assert_eq!(
-            grants.len(),
-            1,
-            "round {round}: exactly one of twelve is granted, not {grants:?}"
-        );
+        assert_eq!(grants.len(), 1, "round {round}: exactly one of twelve is granted, not {grants:?}");
         let (client, grant) = &grants[0];
         busy(&a, &request(&key), "it is taken").await;
         let elsewhere = take(&b, &request(&other), "another key is free").await;
@@ -35,26 +31,13 @@ pub async fn one_exclusive_holder(store: &StoreFactory) -> Outcome {
 pub async fn contended_names_the_holder(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let key = Names::fresh().key("lock");
-    for identity in [
-        Identity::new("first-host", 4123).labelled("deploy now"),
-        Identity::new("second-host", 77),
-    ] {
+    for identity in [Identity::new("first-host", 4123).labelled("deploy now"), Identity::new("second-host", 77)] {
         let grant = take(&a, &request(&key).identity(identity.clone()), "it is free").await;
         let contender = request(&key).identity(Identity::new("contender", 1));
-        let e = refusal(
-            b.try_acquire(&contender, Owner::random()).await,
-            ErrorKind::Contended,
-            "it is taken",
-        );
+        let e = refusal(b.try_acquire(&contender, Owner::random()).await, ErrorKind::Contended, "it is taken");
         let holder = e.holder().must("the refusal names the holder");
-        assert_eq!(
-            (&holder.identity.host, holder.identity.pid),
-            (&identity.host, identity.pid)
-        );
-        assert!(
-            e.to_string().contains(&identity.host),
-            "the text names the host: {e}"
-        );
+        assert_eq!((&holder.identity.host, holder.identity.pid), (&identity.host, identity.pid));
+        assert!(e.to_string().contains(&identity.host), "the text names the host: {e}");
         a.release(&grant).await.must("release");
     }
     Outcome::Passed
@@ -81,18 +64,10 @@ pub async fn shared_holders_exclude_an_exclusive_one(store: &StoreFactory) -> Ou
         let writer = take(&c, &exclusive, "all readers are gone").await;
         busy(&a, &shared, "a reader beside a writer").await;
         busy(&b, &exclusive, "a writer beside a writer").await;
-        assert_eq!(
-            c.release(&writer).await.must("release"),
-            Released::Released,
-            "round {round}"
-        );
+        assert_eq!(c.release(&writer).await.must("release"), Released::Released, "round {round}");
     }
     let readers = race(store, &shared, 6).await;
-    assert_eq!(
-        readers.len(),
-        6,
-        "readers do not exclude one another, also when they come together"
-    );
+    assert_eq!(readers.len(), 6, "readers do not exclude one another, also when they come together");
     Outcome::Passed
 }
 
@@ -115,11 +90,7 @@ pub async fn slots_admit_n_and_no_more(store: &StoreFactory) -> Outcome {
     let refill = take(&b, &three_slots, "one slot is free again").await;
     busy(&a, &three_slots, "only one slot was free").await;
     for (client, grant) in [&grants[0], &grants[2], &(b, refill)] {
-        assert_eq!(
-            client.release(grant).await.must("release"),
-            Released::Released,
-            "each slot is released alone"
-        );
+        assert_eq!(client.release(grant).await.must("release"), Released::Released, "each slot is released alone");
     }
     let one_slot = in_mode(&names.key("single"), Mode::Slots(1));
     take(&a, &one_slot, "the only slot").await;
@@ -153,19 +124,7 @@ async fn race(store: &StoreFactory, request: &Acquire, n: usize) -> Vec<(Locks, 
 }
 
 fn check(client: &Locks, grant: &Grant, key: &Key, owner: Owner, mode: Mode) {
-    assert_eq!(
-        (&grant.key, grant.owner, grant.mode),
-        (key, owner, mode),
-        "the grant is what was asked for"
-    );
-    assert_eq!(
-        grant.fence.nonce(),
-        owner.nonce(),
-        "the token carries the owner's nonce"
-    );
-    assert!(
-        !is_lease(client) || grant.ttl == LONG,
-        "the ttl is what was asked for, not {:?}",
-        grant.ttl
-    );
+    assert_eq!((&grant.key, grant.owner, grant.mode), (key, owner, mode), "the grant is what was asked for");
+    assert_eq!(grant.fence.nonce(), owner.nonce(), "the token carries the owner's nonce");
+    assert!(!is_lease(client) || grant.ttl == LONG, "the ttl is what was asked for, not {:?}", grant.ttl);
 }

@@ -12,16 +12,8 @@ struct Rising(u64);
 impl Rising {
     fn check(&mut self, grant: &Grant, after: &str) {
         let number = grant.fence.number();
-        assert!(
-            number > self.0,
-            "fence {number} after {}: it must grow across {after}",
-            self.0
-        );
-        assert_eq!(
-            grant.fence.nonce(),
-            grant.owner.nonce(),
-            "the token carries the owner's nonce"
-        );
+        assert!(number > self.0, "fence {number} after {}: it must grow across {after}", self.0);
+        assert_eq!(grant.fence.nonce(), grant.owner.nonce(), "the token carries the owner's nonce");
         self.0 = number;
     }
 }
@@ -64,33 +56,17 @@ pub async fn the_fence_is_above_the_floor(store: &StoreFactory) -> Outcome {
     a.release(&first).await.must("release");
     let floor = first.fence.number() + 5_000_000;
     let lifted = take(&b, &request(&key).floor(floor), "it is free").await;
-    assert!(
-        lifted.fence.number() > floor,
-        "{} is not above the floor {floor}",
-        lifted.fence
-    );
+    assert!(lifted.fence.number() > floor, "{} is not above the floor {floor}", lifted.fence);
     b.release(&lifted).await.must("release");
     let later = take(&a, &request(&key), "it is free").await;
-    assert!(
-        later.fence.number() > lifted.fence.number(),
-        "{} forgot the floor {floor}",
-        later.fence
-    );
+    assert!(later.fence.number() > lifted.fence.number(), "{} forgot the floor {floor}", later.fence);
     a.release(&later).await.must("release");
     let low = take(&b, &request(&key).floor(1), "a floor that is passed already").await;
-    assert!(
-        low.fence.number() > later.fence.number(),
-        "a low floor must not lower the fence: {}",
-        low.fence
-    );
+    assert!(low.fence.number() > later.fence.number(), "a low floor must not lower the fence: {}", low.fence);
 
     let fresh = names.key("fresh");
     let grant = take(&a, &request(&fresh).floor(1 << 50), "it is free").await;
-    assert!(
-        grant.fence.number() > 1 << 50,
-        "{} on a key that never was",
-        grant.fence
-    );
+    assert!(grant.fence.number() > 1 << 50, "{} on a key that never was", grant.fence);
     Outcome::Passed
 }
 
@@ -102,59 +78,29 @@ pub async fn evict_frees_and_fences(store: &StoreFactory) -> Outcome {
     if !is_lease(&a) {
         let grant = take(&a, &request(&key), "it is free").await;
         if let Err(e) = b.evict(&key).await {
-            refusal(
-                Err::<(), _>(e),
-                ErrorKind::Unsupported,
-                "evict of a lock that only its process can let go",
-            );
+            refusal(Err::<(), _>(e), ErrorKind::Unsupported, "evict of a lock that only its process can let go");
         }
         a.release(&grant).await.must("release");
         return held_only();
     }
-    assert_eq!(
-        c.evict(&key).await.must("evict"),
-        Released::NotHeld,
-        "nobody has ever held it"
-    );
+    assert_eq!(c.evict(&key).await.must("evict"), Released::NotHeld, "nobody has ever held it");
     let old = take(&a, &request(&key), "it is free").await;
     evicted(&c, &key).await;
     let new = take(&b, &request(&key), "an evicted lock is free at once").await;
-    assert!(
-        new.fence.number() > old.fence.number(),
-        "{} after {}",
-        new.fence,
-        old.fence
-    );
+    assert!(new.fence.number() > old.fence.number(), "{} after {}", new.fence, old.fence);
     let renewal = a.renew(&old, old.ttl).await;
-    assert!(
-        matches!(renewal, Renewal::Lost),
-        "the evicted owner's renew: {renewal:?}"
-    );
-    assert_eq!(
-        a.release(&old).await.must("release"),
-        Released::NotHeld,
-        "the evicted owner's release"
-    );
-    assert!(
-        matches!(b.renew(&new, new.ttl).await, Renewal::Renewed),
-        "the new owner holds it"
-    );
+    assert!(matches!(renewal, Renewal::Lost), "the evicted owner's renew: {renewal:?}");
+    assert_eq!(a.release(&old).await.must("release"), Released::NotHeld, "the evicted owner's release");
+    assert!(matches!(b.renew(&new, new.ttl).await, Renewal::Renewed), "the new owner holds it");
     b.release(&new).await.must("release");
-    assert_eq!(
-        c.evict(&key).await.must("evict"),
-        Released::NotHeld,
-        "it was released"
-    );
+    assert_eq!(c.evict(&key).await.must("evict"), Released::NotHeld, "it was released");
 
     let pool = in_mode(&names.key("pool"), Mode::Slots(2));
     if unsupported(&a, &pool).await.is_none() {
         let holders = [take(&a, &pool, "a slot").await, take(&b, &pool, "a slot").await];
         evicted(&c, &pool.key).await;
         for grant in &holders {
-            assert!(
-                matches!(a.renew(grant, grant.ttl).await, Renewal::Lost),
-                "evict takes it from all holders"
-            );
+            assert!(matches!(a.renew(grant, grant.ttl).await, Renewal::Lost), "evict takes it from all holders");
         }
         take(&a, &pool, "a slot").await;
         take(&b, &pool, "a slot").await;
@@ -163,9 +109,5 @@ pub async fn evict_frees_and_fences(store: &StoreFactory) -> Outcome {
 }
 
 async fn evicted(locks: &Locks, key: &Key) {
-    assert_eq!(
-        locks.evict(key).await.must("evict"),
-        Released::Released,
-        "somebody held {key}"
-    );
+    assert_eq!(locks.evict(key).await.must("evict"), Released::Released, "somebody held {key}");
 }

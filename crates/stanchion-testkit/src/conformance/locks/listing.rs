@@ -10,22 +10,9 @@ use super::{in_mode, request, take, three, unsupported};
 pub async fn list_shows_holders(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let names = Names::fresh();
-    let (first, second) = (
-        Identity::new("first-host", 11).labelled("deploy"),
-        Identity::new("second-host", 22),
-    );
-    let one = take(
-        &a,
-        &request(&names.key("in_%/A")).identity(first.clone()),
-        "it is free",
-    )
-    .await;
-    let two = take(
-        &b,
-        &request(&names.key("in_%/a")).identity(second.clone()),
-        "it is free",
-    )
-    .await;
+    let (first, second) = (Identity::new("first-host", 11).labelled("deploy"), Identity::new("second-host", 22));
+    let one = take(&a, &request(&names.key("in_%/A")).identity(first.clone()), "it is free").await;
+    let two = take(&b, &request(&names.key("in_%/a")).identity(second.clone()), "it is free").await;
     let freed = take(&a, &request(&names.key("in_%/b")), "it is free").await;
     a.release(&freed).await.must("release");
     take(&a, &request(&names.key("inx%/a")), "a neighbour").await;
@@ -37,24 +24,14 @@ pub async fn list_shows_holders(store: &StoreFactory) -> Outcome {
     assert_eq!(all, expected, "key, holder and fence, sorted");
     let page = held(c.list(&prefix, Page::first(1)).await.must("list"));
     assert_eq!(page, expected[..1], "a page of one");
-    let rest = held(
-        c.list(&prefix, Page::after(one.key.clone(), 1))
-            .await
-            .must("list"),
-    );
+    let rest = held(c.list(&prefix, Page::after(one.key.clone(), 1)).await.must("list"));
     assert_eq!(rest, expected[1..], "the page after it");
 
     let pool = in_mode(&names.key("pool"), Mode::Slots(3));
     if unsupported(&a, &pool).await.is_none() {
         let mut expected = [
-            row(
-                &take(&a, &pool.clone().identity(first.clone()), "a slot").await,
-                &first,
-            ),
-            row(
-                &take(&b, &pool.clone().identity(second.clone()), "a slot").await,
-                &second,
-            ),
+            row(&take(&a, &pool.clone().identity(first.clone()), "a slot").await, &first),
+            row(&take(&b, &pool.clone().identity(second.clone()), "a slot").await, &second),
         ];
         let mut found = held(c.list(pool.key.as_str(), Page::first(10)).await.must("list"));
         expected.sort_by_key(|row| row.3.map(|fence| fence.number()));
@@ -70,12 +47,7 @@ pub async fn list_shows_holders(store: &StoreFactory) -> Outcome {
 type Row = (String, String, u32, Option<FencingToken>);
 
 fn row(grant: &Grant, identity: &Identity) -> Row {
-    (
-        grant.key.to_string(),
-        identity.host.clone(),
-        identity.pid,
-        Some(grant.fence),
-    )
+    (grant.key.to_string(), identity.host.clone(), identity.pid, Some(grant.fence))
 }
 
 /// One row per holder; a lock that is listed without holders is free.
@@ -83,12 +55,7 @@ fn held(infos: Vec<LockInfo>) -> Vec<Row> {
     let mut rows = Vec::new();
     for info in infos {
         for holder in info.holders {
-            rows.push((
-                info.key.to_string(),
-                holder.identity.host,
-                holder.identity.pid,
-                holder.fence,
-            ));
+            rows.push((info.key.to_string(), holder.identity.host, holder.identity.pid, holder.fence));
         }
     }
     rows

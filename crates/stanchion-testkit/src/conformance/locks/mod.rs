@@ -37,10 +37,7 @@ async fn three(store: &StoreFactory) -> (Locks, Locks, Locks) {
 
 /// A request of one attempt, for a lock that does not expire during a case.
 fn request(key: &Key) -> Acquire {
-    Acquire::new(key.clone())
-        .ttl(LONG)
-        .must("a valid ttl")
-        .wait(Wait::No)
+    Acquire::new(key.clone()).ttl(LONG).must("a valid ttl").wait(Wait::No)
 }
 
 fn short(key: &Key, ttl: Duration) -> Acquire {
@@ -56,11 +53,7 @@ async fn take(locks: &Locks, request: &Acquire, what: &str) -> Grant {
 }
 
 async fn busy(locks: &Locks, request: &Acquire, what: &str) {
-    refusal(
-        locks.try_acquire(request, Owner::random()).await,
-        ErrorKind::Contended,
-        what,
-    );
+    refusal(locks.try_acquire(request, Owner::random()).await, ErrorKind::Contended, what);
 }
 
 /// Asks again and again, always the same client: a store without clock must see the same version for a full ttl.
@@ -88,10 +81,9 @@ fn held_only() -> Outcome {
 async fn unsupported(locks: &Locks, request: &Acquire) -> Option<Outcome> {
     let owner = Owner::random();
     match locks.try_acquire(request, owner).await {
-        Err(e) if e.kind() == ErrorKind::Unsupported => Some(super::support::not_applicable(format!(
-            "{:?} is unsupported: {e}",
-            request.mode
-        ))),
+        Err(e) if e.kind() == ErrorKind::Unsupported => {
+            Some(super::support::not_applicable(format!("{:?} is unsupported: {e}", request.mode)))
+        }
         Err(e) => panic!("{:?}: {:?}: {e}", request.mode, e.kind()),
         Ok(grant) => {
             locks.release(&grant).await.must("release");

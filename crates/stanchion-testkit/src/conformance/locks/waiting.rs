@@ -18,20 +18,10 @@ pub async fn wait_wakes_on_release(store: &StoreFactory) -> Outcome {
     for already_released in [false, true, false] {
         let grant = take(&a, &request(&key), "it is free").await;
         let owner = Owner::random();
-        refusal(
-            b.try_acquire(&waiting, owner).await,
-            ErrorKind::Contended,
-            "it is taken",
-        );
+        refusal(b.try_acquire(&waiting, owner).await, ErrorKind::Contended, "it is taken");
         let quiet = tokio::time::Instant::now() + Duration::from_millis(100);
-        b.wait(&waiting, owner, quiet)
-            .await
-            .must("wait ends at `until` without a release");
-        refusal(
-            b.try_acquire(&waiting, owner).await,
-            ErrorKind::Contended,
-            "it is still taken",
-        );
+        b.wait(&waiting, owner, quiet).await.must("wait ends at `until` without a release");
+        refusal(b.try_acquire(&waiting, owner).await, ErrorKind::Contended, "it is still taken");
 
         // A release between the refusal and the wait must wake as well: that is where wake-ups get lost.
         if already_released {
@@ -46,15 +36,9 @@ pub async fn wait_wakes_on_release(store: &StoreFactory) -> Outcome {
             a.release(&grant).await.must("release");
         }
         let released = Instant::now();
-        let next = waiter
-            .await
-            .expect("the waiter ends")
-            .must("the waiter is granted");
+        let next = waiter.await.expect("the waiter ends").must("the waiter is granted");
         let took = released.elapsed();
-        assert!(
-            took < store.patient() / 2,
-            "woken {took:?} after the release (before `wait`: {already_released})"
-        );
+        assert!(took < store.patient() / 2, "woken {took:?} after the release (before `wait`: {already_released})");
         b.release(&next).await.must("release");
     }
     Outcome::Passed
@@ -66,15 +50,9 @@ pub async fn a_withdrawn_waiter_is_never_granted(store: &StoreFactory) -> Outcom
     let key = Names::fresh().key("lock");
     for round in 0..2 {
         let grant = take(&a, &request(&key), "it is free").await;
-        let given_up = request(&key)
-            .wait(Wait::Forever)
-            .identity(Identity::new("given-up", 7));
+        let given_up = request(&key).wait(Wait::Forever).identity(Identity::new("given-up", 7));
         let owner = Owner::random();
-        refusal(
-            b.try_acquire(&given_up, owner).await,
-            ErrorKind::Contended,
-            "it is taken",
-        );
+        refusal(b.try_acquire(&given_up, owner).await, ErrorKind::Contended, "it is taken");
         if round == 1 {
             let soon = tokio::time::Instant::now() + Duration::from_millis(50);
             b.wait(&given_up, owner, soon).await.must("wait");
@@ -85,15 +63,8 @@ pub async fn a_withdrawn_waiter_is_never_granted(store: &StoreFactory) -> Outcom
         // An engine may need a moment to notice; a waiter that was not withdrawn would hold it for minutes.
         let next = take_over(store, &c, &request(&key), "the lock goes to others").await;
         for info in c.list(key.as_str(), Page::first(10)).await.must("list") {
-            let named = info
-                .holders
-                .iter()
-                .map(|h| &h.identity)
-                .chain(info.waiters.iter().map(|(id, _)| id));
-            assert!(
-                named.into_iter().all(|id| id.host != "given-up"),
-                "the withdrawn waiter is listed: {info:?}"
-            );
+            let named = info.holders.iter().map(|h| &h.identity).chain(info.waiters.iter().map(|(id, _)| id));
+            assert!(named.into_iter().all(|id| id.host != "given-up"), "the withdrawn waiter is listed: {info:?}");
         }
         c.release(&next).await.must("release");
     }
@@ -112,11 +83,7 @@ pub async fn waiters_are_served_in_order(store: &StoreFactory) -> Outcome {
     let mut queue = Vec::new();
     for _ in 0..5 {
         let (client, owner) = (store.locks().await, Owner::random());
-        refusal(
-            client.try_acquire(&waiting, owner).await,
-            ErrorKind::Contended,
-            "it is taken",
-        );
+        refusal(client.try_acquire(&waiting, owner).await, ErrorKind::Contended, "it is taken");
         queue.push((client, owner));
     }
     // They begin to wait in another order than that of their first attempts, which is the one that counts.
@@ -125,9 +92,7 @@ pub async fn waiters_are_served_in_order(store: &StoreFactory) -> Outcome {
     for (place, (client, owner)) in queue.into_iter().enumerate().rev() {
         let (waiting, sender, patience) = (waiting.clone(), sender.clone(), store.patient());
         waiters.spawn(async move {
-            let grant = obtain(Arc::clone(&client), waiting, owner, patience)
-                .await
-                .must("granted in the end");
+            let grant = obtain(Arc::clone(&client), waiting, owner, patience).await.must("granted in the end");
             sender.send(place).expect("the case listens");
             client.release(&grant).await.must("release");
         });

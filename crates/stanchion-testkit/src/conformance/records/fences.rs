@@ -19,48 +19,20 @@ pub async fn touch_raises_the_fence_and_reads(store: &StoreFactory) -> Outcome {
     };
     let names = Names::fresh();
     for (low, high) in NUMBERS {
-        let (stale, newer) = (
-            FencingToken::from_parts(low, 7),
-            FencingToken::from_parts(high, 3),
-        );
+        let (stale, newer) = (FencingToken::from_parts(low, 7), FencingToken::from_parts(high, 3));
         let key = names.key(&format!("record-{high}"));
         let version = a.put(&key, "value".into(), Cond::Absent, None).await.must("put");
-        assert!(
-            a.touch(&key, &stale).await.must("the first touch").is_some(),
-            "touch reads"
-        );
-        let read = b
-            .touch(&key, &newer)
-            .await
-            .must("touch by a higher token")
-            .must("touch reads");
-        assert_eq!(
-            (&read.value[..], read.version),
-            (&b"value"[..], version),
-            "touch reads the record"
-        );
+        assert!(a.touch(&key, &stale).await.must("the first touch").is_some(), "touch reads");
+        let read = b.touch(&key, &newer).await.must("touch by a higher token").must("touch reads");
+        assert_eq!((&read.value[..], read.version), (&b"value"[..], version), "touch reads the record");
         assert_eq!(read.fence, Some(newer), "touch returns the raised fence");
-        assert_eq!(
-            a.get(&key).await.must("get").must("there").fence,
-            Some(newer),
-            "get shows the fence"
-        );
+        assert_eq!(a.get(&key).await.must("get").must("there").fence, Some(newer), "get shows the fence");
         lower_is_refused(&a, &key, stale, newer).await;
-        let again = b
-            .touch(&key, &newer)
-            .await
-            .must("touch again")
-            .must("touch reads");
-        a.put(&key, "by version".into(), Cond::Version(again.version), None)
-            .await
-            .must("the version that touch read");
+        let again = b.touch(&key, &newer).await.must("touch again").must("touch reads");
+        a.put(&key, "by version".into(), Cond::Version(again.version), None).await.must("the version that touch read");
 
         let empty = names.key(&format!("empty-{high}"));
-        assert_eq!(
-            a.touch(&empty, &newer).await.must("touch"),
-            None,
-            "there is no record to read"
-        );
+        assert_eq!(a.touch(&empty, &newer).await.must("touch"), None, "there is no record to read");
         lower_is_refused(&b, &empty, stale, newer).await;
         assert_eq!(b.get(&empty).await.must("get"), None, "touch makes no record");
     }
@@ -74,20 +46,12 @@ pub async fn equal_number_of_another_owner_is_refused(store: &StoreFactory) -> O
     };
     let names = Names::fresh();
     // Nonces that differ in one bit only, which a 53-bit number would lose; and a smaller and a greater twin.
-    for (name, mine, other) in [
-        ("greater", u64::MAX - 1, u64::MAX),
-        ("smaller", u64::MAX, u64::MAX - 1),
-    ] {
+    for (name, mine, other) in [("greater", u64::MAX - 1, u64::MAX), ("smaller", u64::MAX, u64::MAX - 1)] {
         let key = names.key(name);
-        let (mine, twin) = (
-            FencingToken::from_parts(7, mine),
-            FencingToken::from_parts(7, other),
-        );
+        let (mine, twin) = (FencingToken::from_parts(7, mine), FencingToken::from_parts(7, other));
         a.touch(&key, &mine).await.must("touch");
         lower_is_refused(&b, &key, twin, mine).await;
-        a.put(&key, "mine".into(), Cond::Fence(mine), None)
-            .await
-            .must("a refused twin changes nothing");
+        a.put(&key, "mine".into(), Cond::Fence(mine), None).await.must("a refused twin changes nothing");
         lower_is_refused(&b, &key, twin, mine).await;
         let record = b.get(&key).await.must("get").must("written");
         assert_eq!((&record.value[..], record.fence), (&b"mine"[..], Some(mine)));
@@ -105,67 +69,27 @@ pub async fn fence_write_needs_the_touch(store: &StoreFactory) -> Outcome {
     let key = names.key("record");
     let write = |by: FencingToken| (key.clone(), Cond::Fence(by));
     let (k, cond) = write(new);
-    refusal(
-        a.put(&k, "ghost".into(), cond, None).await,
-        FenceRejected,
-        "nobody has touched the key",
-    );
-    assert_eq!(
-        b.get(&key).await.must("get"),
-        None,
-        "a refused write made a record"
-    );
+    refusal(a.put(&k, "ghost".into(), cond, None).await, FenceRejected, "nobody has touched the key");
+    assert_eq!(b.get(&key).await.must("get"), None, "a refused write made a record");
 
     a.touch(&key, &old).await.must("touch");
-    refusal(
-        b.put(&k, "new".into(), cond, None).await,
-        FenceRejected,
-        "a higher token that has not touched",
-    );
-    assert_eq!(
-        b.get(&key).await.must("get"),
-        None,
-        "a refused write made a record"
-    );
+    refusal(b.put(&k, "new".into(), cond, None).await, FenceRejected, "a higher token that has not touched");
+    assert_eq!(b.get(&key).await.must("get"), None, "a refused write made a record");
     let (_, old_cond) = write(old);
-    let first = a
-        .put(&k, "1".into(), old_cond, None)
-        .await
-        .must("the toucher writes, also when nothing is there");
-    let second = a
-        .put(&k, "2".into(), old_cond, None)
-        .await
-        .must("and writes again");
+    let first = a.put(&k, "1".into(), old_cond, None).await.must("the toucher writes, also when nothing is there");
+    let second = a.put(&k, "2".into(), old_cond, None).await.must("and writes again");
     assert!(second > first, "each write has a higher version");
-    refusal(
-        b.delete(&k, cond).await,
-        FenceRejected,
-        "a delete by a token that has not touched",
-    );
+    refusal(b.delete(&k, cond).await, FenceRejected, "a delete by a token that has not touched");
 
     // The schedule behind the rule: the old holder has read, is paused, and the new holder reads the same value.
     // A fence that is raised by writes only would let the old holder's write through and lose one of the two.
     a.touch(&key, &old).await.must("the old holder reads");
     b.touch(&key, &new).await.must("the new holder reads");
-    let e = refusal(
-        a.put(&k, "lost".into(), old_cond, None).await,
-        FenceRejected,
-        "the old holder wakes up",
-    );
+    let e = refusal(a.put(&k, "lost".into(), old_cond, None).await, FenceRejected, "the old holder wakes up");
     assert_eq!(e.floor(), Some(new.number()), "the refusal carries the floor");
-    b.put(&k, "3".into(), cond, None)
-        .await
-        .must("the new holder writes");
-    refusal(
-        a.put(&k, "lost".into(), old_cond, None).await,
-        FenceRejected,
-        "the old holder tries again",
-    );
-    assert_eq!(
-        a.get(&key).await.must("get").must("written").value,
-        "3",
-        "nothing of the old holder"
-    );
+    b.put(&k, "3".into(), cond, None).await.must("the new holder writes");
+    refusal(a.put(&k, "lost".into(), old_cond, None).await, FenceRejected, "the old holder tries again");
+    assert_eq!(a.get(&key).await.must("get").must("written").value, "3", "nothing of the old holder");
     Outcome::Passed
 }
 
@@ -192,50 +116,26 @@ pub async fn fence_outlives_the_record(store: &StoreFactory) -> Outcome {
             }
         }
         lower_is_refused(&b, &key, stale, newer).await;
-        b.put(&key, "2".into(), Cond::Absent, None)
-            .await
-            .must("a new record");
-        assert_eq!(
-            a.get(&key).await.must("get").must("written").fence,
-            Some(newer),
-            "{name}: the floor stays"
-        );
+        b.put(&key, "2".into(), Cond::Absent, None).await.must("a new record");
+        assert_eq!(a.get(&key).await.must("get").must("written").fence, Some(newer), "{name}: the floor stays");
         lower_is_refused(&b, &key, stale, newer).await;
-        a.put(&key, "3".into(), Cond::Fence(newer), None)
-            .await
-            .must("the last toucher may still write");
+        a.put(&key, "3".into(), Cond::Fence(newer), None).await.must("the last toucher may still write");
     }
     Outcome::Passed
 }
 
 /// Every way in is closed to `stale`, with the floor of `seen`, and nothing changes.
-async fn lower_is_refused(
-    records: &Arc<dyn RecordStore>,
-    key: &Key,
-    stale: FencingToken,
-    seen: FencingToken,
-) {
+async fn lower_is_refused(records: &Arc<dyn RecordStore>, key: &Key, stale: FencingToken, seen: FencingToken) {
     let view = |record: Option<stanchion_core::Record>| record.map(|r| (r.value, r.version, r.fence));
     let before = view(records.get(key).await.must("get"));
     for attempt in ["touch", "put", "delete"] {
         let result = match attempt {
             "touch" => records.touch(key, &stale).await.map(drop),
-            "put" => records
-                .put(key, "stale".into(), Cond::Fence(stale), None)
-                .await
-                .map(drop),
+            "put" => records.put(key, "stale".into(), Cond::Fence(stale), None).await.map(drop),
             _ => records.delete(key, Cond::Fence(stale)).await,
         };
         let what = format!("{attempt} by {stale} where {seen} has touched");
-        assert_eq!(
-            refusal(result, FenceRejected, &what).floor(),
-            Some(seen.number()),
-            "{what}: the floor"
-        );
-        assert_eq!(
-            view(records.get(key).await.must("get")),
-            before,
-            "{what} changed the record"
-        );
+        assert_eq!(refusal(result, FenceRejected, &what).floor(), Some(seen.number()), "{what}: the floor");
+        assert_eq!(view(records.get(key).await.must("get")), before, "{what} changed the record");
     }
 }

@@ -19,18 +19,9 @@ pub async fn get_sees_the_last_put(store: &StoreFactory) -> Outcome {
     let every_byte: Bytes = (0..=255).collect::<Vec<u8>>().into();
     let large: Bytes = vec![7; 200_000].into();
     let values = [every_byte, Bytes::new(), large, "last".into()];
-    for name in [
-        "plain",
-        "üñí – 鍵",
-        "a b'c\"d\\e%f_g*h?[i]{j}:k",
-        &"x".repeat(400),
-    ] {
+    for name in ["plain", "üñí – 鍵", "a b'c\"d\\e%f_g*h?[i]{j}:k", &"x".repeat(400)] {
         let key = names.key(name);
-        assert_eq!(
-            a.get(&key).await.must("get"),
-            None,
-            "nobody has written {key} yet"
-        );
+        assert_eq!(a.get(&key).await.must("get"), None, "nobody has written {key} yet");
         let mut cond = Cond::Absent;
         for (round, value) in values.iter().enumerate() {
             let (writer, reader) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
@@ -38,21 +29,10 @@ pub async fn get_sees_the_last_put(store: &StoreFactory) -> Outcome {
             for client in [reader, writer] {
                 let record = client.get(&key).await.must("get").must("the record was written");
                 assert_eq!(record.version, version, "the version of the last put of {key}");
-                assert!(
-                    record.value == value,
-                    "the value of the last put of {key}, round {round}"
-                );
+                assert!(record.value == value, "the value of the last put of {key}, round {round}");
                 assert_eq!(record.fence, None, "nobody has touched {key}");
-                assert_eq!(
-                    record.times.is_some(),
-                    client.capability().clock,
-                    "a clock is what `clock` says"
-                );
-                assert!(
-                    record.times.is_none_or(|times| times.written_ms <= times.now_ms),
-                    "{:?}",
-                    record.times
-                );
+                assert_eq!(record.times.is_some(), client.capability().clock, "a clock is what `clock` says");
+                assert!(record.times.is_none_or(|times| times.written_ms <= times.now_ms), "{:?}", record.times);
             }
             cond = Cond::Version(version);
         }
@@ -69,41 +49,28 @@ pub async fn scan_is_sorted_and_paged(store: &StoreFactory) -> Outcome {
     };
     let names = Names::fresh();
     // Byte order is neither the order of a collation nor that of UTF-16; `_`, `%`, `*` and `[` are patterns somewhere.
-    let sorted = [
-        "%", "*", "A", "B", "Z", "[x]", "_", "a", "a/b", "a10", "a9", "b", "z", "é", "\u{ffee}", "😀",
-    ];
+    let sorted = ["%", "*", "A", "B", "Z", "[x]", "_", "a", "a/b", "a10", "a9", "b", "z", "é", "\u{ffee}", "😀"];
     for i in (0..sorted.len()).map(|i| i * 7 % sorted.len()) {
         let key = names.key(&format!("in_%/{}", sorted[i]));
-        a.put(&key, format!("{i}").into(), Cond::Absent, None)
-            .await
-            .must("put");
+        a.put(&key, format!("{i}").into(), Cond::Absent, None).await.must("put");
     }
     // Neighbours that a pattern or a careless upper bound would take in, and keys that have no record (any more).
     for name in ["in_%", "in_%.", "in_%0", "inx%/a", "in_y/a", "IN_%/a", "in"] {
-        a.put(&names.key(name), "no".into(), Cond::Absent, None)
-            .await
-            .must("put");
+        a.put(&names.key(name), "no".into(), Cond::Absent, None).await.must("put");
     }
-    a.touch(&names.key("in_%/c-touched"), &FencingToken::from_parts(1, 1))
-        .await
-        .must("touch");
+    a.touch(&names.key("in_%/c-touched"), &FencingToken::from_parts(1, 1)).await.must("touch");
     let deleted = names.key("in_%/c-deleted");
     let version = a.put(&deleted, "no".into(), Cond::Absent, None).await.must("put");
     a.delete(&deleted, Cond::Version(version)).await.must("delete");
     let expired = names.key("in_%/c-expired");
-    a.put(&expired, "no".into(), Cond::Absent, Some(SHORT))
-        .await
-        .must("put");
+    a.put(&expired, "no".into(), Cond::Absent, Some(SHORT)).await.must("put");
     until(store.patient(), "the record expires", || async {
         b.get(&expired).await.must("get").is_none().then_some(())
     })
     .await;
 
     let prefix = format!("{}in_%/", names.prefix());
-    let expected: Vec<Key> = sorted
-        .iter()
-        .map(|name| names.key(&format!("in_%/{name}")))
-        .collect();
+    let expected: Vec<Key> = sorted.iter().map(|name| names.key(&format!("in_%/{name}"))).collect();
     for limit in [1, 3, sorted.len(), 100] {
         let (mut found, mut page) = (Vec::new(), Page::first(limit));
         loop {
@@ -118,27 +85,12 @@ pub async fn scan_is_sorted_and_paged(store: &StoreFactory) -> Outcome {
         assert_eq!(keys, expected, "pages of {limit}");
         for (i, (key, record)) in found.iter().enumerate() {
             assert_eq!(record.value, format!("{i}"), "the value of {key}");
-            assert_eq!(
-                record.version,
-                b.get(key).await.must("get").must("listed").version,
-                "of {key}"
-            );
+            assert_eq!(record.version, b.get(key).await.must("get").must("listed").version, "of {key}");
         }
     }
-    let between = b
-        .scan(&prefix, Page::after(names.key("in_%/a0"), 1))
-        .await
-        .must("scan");
-    assert_eq!(
-        between[0].0,
-        names.key("in_%/a10"),
-        "`after` need not be a key that exists"
-    );
-    assert_eq!(
-        b.scan(&prefix, Page::first(0)).await.must("scan"),
-        [],
-        "a page of 0"
-    );
+    let between = b.scan(&prefix, Page::after(names.key("in_%/a0"), 1)).await.must("scan");
+    assert_eq!(between[0].0, names.key("in_%/a10"), "`after` need not be a key that exists");
+    assert_eq!(b.scan(&prefix, Page::first(0)).await.must("scan"), [], "a page of 0");
     Outcome::Passed
 }
 
@@ -153,50 +105,29 @@ pub async fn changed_wakes_on_a_write(store: &StoreFactory) -> Outcome {
         // Until the watcher has been asked it cannot have missed anything; that it still waits is checked, not needed.
         let watch = tokio::spawn(watch(Arc::clone(&a), key.clone(), since, store.patient()));
         let quiet = tokio::time::Instant::now() + Duration::from_millis(50);
-        b.changed(&key, since, quiet)
-            .await
-            .must("changed ends at `until` without a write");
+        b.changed(&key, since, quiet).await.must("changed ends at `until` without a write");
         let before = since;
         since = if round == 2 {
-            b.delete(&key, Cond::Version(since.must("written")))
-                .await
-                .must("delete");
+            b.delete(&key, Cond::Version(since.must("written"))).await.must("delete");
             None
         } else {
             let cond = since.map_or(Cond::Absent, Cond::Version);
-            Some(
-                b.put(&key, format!("{round}").into(), cond, Some(LONG))
-                    .await
-                    .must("put"),
-            )
+            Some(b.put(&key, format!("{round}").into(), cond, Some(LONG)).await.must("put"))
         };
         let written = Instant::now();
         let seen = watch.await.expect("the watcher ends");
         assert_eq!(seen, since, "what the watcher reads after round {round}");
-        assert!(
-            written.elapsed() < store.patient() / 2,
-            "woken {:?} after round {round}",
-            written.elapsed()
-        );
+        assert!(written.elapsed() < store.patient() / 2, "woken {:?} after round {round}", written.elapsed());
         let late = Instant::now();
         let until = tokio::time::Instant::now() + store.patient();
         a.changed(&key, before, until).await.must("changed");
-        assert!(
-            late.elapsed() < store.patient() / 2,
-            "the version is already another: {:?}",
-            late.elapsed()
-        );
+        assert!(late.elapsed() < store.patient() / 2, "the version is already another: {:?}", late.elapsed());
     }
     Outcome::Passed
 }
 
 /// The version that replaced `since`. A wake-up may be early, so it looks and waits again.
-async fn watch(
-    records: Arc<dyn RecordStore>,
-    key: Key,
-    since: Option<Version>,
-    patience: Duration,
-) -> Option<Version> {
+async fn watch(records: Arc<dyn RecordStore>, key: Key, since: Option<Version>, patience: Duration) -> Option<Version> {
     let until = tokio::time::Instant::now() + patience;
     loop {
         records.changed(&key, since, until).await.must("changed");

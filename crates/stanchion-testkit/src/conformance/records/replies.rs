@@ -19,31 +19,17 @@ pub async fn a_lost_reply_is_outcome_unknown(store: &StoreFactory) -> Outcome {
     let names = Names::fresh();
     let token = FencingToken::from_parts(3, 33);
     for write in ["put absent", "put version", "put fence", "delete"] {
-        let (key, warm) = (
-            names.key(write),
-            names.key(&format!("warm-up for {}", write.replace(' ', "-"))),
-        );
+        let (key, warm) = (names.key(write), names.key(&format!("warm-up for {}", write.replace(' ', "-"))));
         let mut before = None;
         if write != "put absent" {
-            before = Some(
-                observer
-                    .put(&key, "old".into(), Cond::Absent, None)
-                    .await
-                    .must("put"),
-            );
+            before = Some(observer.put(&key, "old".into(), Cond::Absent, None).await.must("put"));
             observer.touch(&key, &token).await.must("touch");
         }
         let writer = store.records().await.must("records");
         // Connections, scripts and statements are ready after this, so the next reply is the write's own.
-        let version = writer
-            .put(&warm, "warm".into(), Cond::Absent, None)
-            .await
-            .must("put");
+        let version = writer.put(&warm, "warm".into(), Cond::Absent, None).await.must("put");
         writer.touch(&warm, &token).await.must("touch");
-        writer
-            .put(&warm, "warm".into(), Cond::Fence(token), None)
-            .await
-            .must("put");
+        writer.put(&warm, "warm".into(), Cond::Fence(token), None).await.must("put");
         writer.delete(&warm, Cond::Fence(token)).await.must("delete");
 
         faults.lose_next_reply(&key);
@@ -56,18 +42,11 @@ pub async fn a_lost_reply_is_outcome_unknown(store: &StoreFactory) -> Outcome {
             "delete" => writer.delete(&key, cond).await,
             _ => writer.put(&key, "new".into(), cond, None).await.map(drop),
         };
-        let e = refusal(
-            result,
-            ErrorKind::OutcomeUnknown,
-            &format!("{write} whose reply is lost"),
-        );
+        let e = refusal(result, ErrorKind::OutcomeUnknown, &format!("{write} whose reply is lost"));
         assert_eq!(e.ran(), stanchion_core::Ran::Maybe);
 
         // The engine ran the request, so reading tells what happened: exactly this write, once.
-        let found = until(store.patient(), "the store can be read again", || {
-            readable(&observer, &key)
-        })
-        .await;
+        let found = until(store.patient(), "the store can be read again", || readable(&observer, &key)).await;
         match (write, found) {
             ("delete", None) => {}
             ("put absent" | "put version" | "put fence", Some(record)) => {
@@ -75,18 +54,12 @@ pub async fn a_lost_reply_is_outcome_unknown(store: &StoreFactory) -> Outcome {
             }
             (_, found) => panic!("{write}: the engine received it, but now there is {found:?}"),
         }
-        until(store.patient(), "the writer works again", || {
-            readable(&writer, &warm)
-        })
-        .await;
+        until(store.patient(), "the writer works again", || readable(&writer, &warm)).await;
     }
     Outcome::Passed
 }
 
 /// `Some` once the store answers at all.
-async fn readable(
-    records: &Arc<dyn RecordStore>,
-    key: &stanchion_core::Key,
-) -> Option<Option<stanchion_core::Record>> {
+async fn readable(records: &Arc<dyn RecordStore>, key: &stanchion_core::Key) -> Option<Option<stanchion_core::Record>> {
     records.get(key).await.ok()
 }

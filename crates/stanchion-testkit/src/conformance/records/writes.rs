@@ -26,12 +26,7 @@ pub async fn put_absent_only_once(store: &StoreFactory) -> Outcome {
         let mut writers = JoinSet::new();
         for i in 0..12 {
             let (client, key) = (Arc::clone(&clients[i % clients.len()]), key.clone());
-            writers.spawn(async move {
-                (
-                    i,
-                    client.put(&key, format!("{i}").into(), Cond::Absent, None).await,
-                )
-            });
+            writers.spawn(async move { (i, client.put(&key, format!("{i}").into(), Cond::Absent, None).await) });
         }
         let mut winners = Vec::new();
         for (i, result) in writers.join_all().await {
@@ -40,27 +35,13 @@ pub async fn put_absent_only_once(store: &StoreFactory) -> Outcome {
                 Err(e) => assert_eq!(e.kind(), Conflict, "a loser's error: {e}"),
             }
         }
-        assert_eq!(
-            winners.len(),
-            1,
-            "exactly one of twelve succeeds, not {winners:?}"
-        );
+        assert_eq!(winners.len(), 1, "exactly one of twelve succeeds, not {winners:?}");
         let (i, version) = winners[0];
         let record = a.get(&key).await.must("get").must("the winner wrote");
-        assert_eq!(
-            (record.value, record.version),
-            (format!("{i}").into(), version),
-            "the winner's record"
-        );
-        refusal(
-            a.put(&key, "late".into(), Cond::Absent, None).await,
-            Conflict,
-            "a late Cond::Absent",
-        );
+        assert_eq!((record.value, record.version), (format!("{i}").into(), version), "the winner's record");
+        refusal(a.put(&key, "late".into(), Cond::Absent, None).await, Conflict, "a late Cond::Absent");
         a.delete(&key, Cond::Version(version)).await.must("delete");
-        a.put(&key, "again".into(), Cond::Absent, None)
-            .await
-            .must("put after delete");
+        a.put(&key, "again".into(), Cond::Absent, None).await.must("put after delete");
     }
     Outcome::Passed
 }
@@ -73,66 +54,27 @@ pub async fn put_version_refuses_a_stale_version(store: &StoreFactory) -> Outcom
     let names = Names::fresh();
     let key = names.key("record");
     let first = a.put(&key, "1".into(), Cond::Absent, None).await.must("put");
-    let second = b
-        .put(&key, "2".into(), Cond::Version(first), None)
-        .await
-        .must("put");
+    let second = b.put(&key, "2".into(), Cond::Version(first), None).await.must("put");
     let stands = b.get(&key).await.must("get").must("written");
     for wrong in [first, Version::new(second.get() + 1), Version::new(0)] {
         let what = format!("Cond::Version({wrong}) on version {second}");
-        refusal(
-            a.put(&key, "wrong".into(), Cond::Version(wrong), None).await,
-            Conflict,
-            &what,
-        );
+        refusal(a.put(&key, "wrong".into(), Cond::Version(wrong), None).await, Conflict, &what);
         let now = b.get(&key).await.must("get").must("nothing was changed");
-        assert_eq!(
-            (now.value, now.version),
-            (stands.value.clone(), stands.version),
-            "{what} changed the record"
-        );
+        assert_eq!((now.value, now.version), (stands.value.clone(), stands.version), "{what} changed the record");
     }
     b.delete(&key, Cond::Version(second)).await.must("delete");
-    refusal(
-        a.put(&key, "ghost".into(), Cond::Version(second), None).await,
-        Conflict,
-        "a deleted record",
-    );
-    assert_eq!(
-        b.get(&key).await.must("get"),
-        None,
-        "a refused write brought the record back"
-    );
+    refusal(a.put(&key, "ghost".into(), Cond::Version(second), None).await, Conflict, "a deleted record");
+    assert_eq!(b.get(&key).await.must("get"), None, "a refused write brought the record back");
 
     let expiring = names.key("expiring");
-    let version = a
-        .put(&expiring, "short".into(), Cond::Absent, Some(SHORT))
-        .await
-        .must("put");
+    let version = a.put(&expiring, "short".into(), Cond::Absent, Some(SHORT)).await.must("put");
     gone(store, &b, &expiring).await;
-    refusal(
-        a.put(&expiring, "ghost".into(), Cond::Version(version), None)
-            .await,
-        Conflict,
-        "an expired record",
-    );
-    assert_eq!(
-        b.get(&expiring).await.must("get"),
-        None,
-        "a refused write brought the record back"
-    );
+    refusal(a.put(&expiring, "ghost".into(), Cond::Version(version), None).await, Conflict, "an expired record");
+    assert_eq!(b.get(&expiring).await.must("get"), None, "a refused write brought the record back");
 
     let never = names.key("never");
-    refusal(
-        a.put(&never, "ghost".into(), Cond::Version(first), None).await,
-        Conflict,
-        "a record that never was",
-    );
-    assert_eq!(
-        b.get(&never).await.must("get"),
-        None,
-        "a refused write made a record"
-    );
+    refusal(a.put(&never, "ghost".into(), Cond::Version(first), None).await, Conflict, "a record that never was");
+    assert_eq!(b.get(&never).await.must("get"), None, "a refused write made a record");
     Outcome::Passed
 }
 
@@ -144,27 +86,16 @@ pub async fn versions_grow_for_ever(store: &StoreFactory) -> Outcome {
     let key = Names::fresh().key("record");
     let mut last = Version::new(0);
     let mut grows = |version: Version, after: &str| {
-        assert!(
-            version > last,
-            "{version} after {last}: versions must grow across {after}"
-        );
+        assert!(version > last, "{version} after {last}: versions must grow across {after}");
         last = version;
     };
     for _ in 0..2 {
         let first = a.put(&key, "1".into(), Cond::Absent, None).await.must("put");
         grows(first, "an expiry");
-        let second = b
-            .put(&key, "2".into(), Cond::Version(first), None)
-            .await
-            .must("put");
+        let second = b.put(&key, "2".into(), Cond::Version(first), None).await.must("put");
         grows(second, "a write");
         a.delete(&key, Cond::Version(second)).await.must("delete");
-        grows(
-            b.put(&key, "3".into(), Cond::Absent, Some(SHORT))
-                .await
-                .must("put"),
-            "a delete",
-        );
+        grows(b.put(&key, "3".into(), Cond::Absent, Some(SHORT)).await.must("put"), "a delete");
         gone(store, &a, &key).await;
     }
     Outcome::Passed
@@ -176,66 +107,31 @@ pub async fn ttl_expires_by_the_store_clock(store: &StoreFactory) -> Outcome {
         return no_records();
     };
     let names = Names::fresh();
-    let (short, long, freed, prolonged) = (
-        names.key("short"),
-        names.key("long"),
-        names.key("freed"),
-        names.key("prolonged"),
-    );
+    let (short, long, freed, prolonged) =
+        (names.key("short"), names.key("long"), names.key("freed"), names.key("prolonged"));
     a.put(&long, "stays".into(), Cond::Absent, None).await.must("put");
-    let version = a
-        .put(&freed, "1".into(), Cond::Absent, Some(LONG))
-        .await
-        .must("put with a long ttl");
-    let version = a
-        .put(&freed, "2".into(), Cond::Version(version), Some(LONG))
-        .await
-        .must("put again");
-    a.put(&freed, "stays".into(), Cond::Version(version), None)
-        .await
-        .must("put without ttl");
+    let version = a.put(&freed, "1".into(), Cond::Absent, Some(LONG)).await.must("put with a long ttl");
+    let version = a.put(&freed, "2".into(), Cond::Version(version), Some(LONG)).await.must("put again");
+    a.put(&freed, "stays".into(), Cond::Version(version), None).await.must("put without ttl");
     // The ttl that must not count any more has to end while we look: as short as that of `short`, and begun earlier.
     for (key, ttl) in [(&prolonged, Some(LONG)), (&names.key("freed-short"), None)] {
-        until(
-            store.patient(),
-            "a second write within the ttl of the first",
-            || async {
-                let version = a.put(key, "1".into(), Cond::Absent, Some(SHORT)).await.ok()?;
-                a.put(key, "stays".into(), Cond::Version(version), ttl).await.ok()
-            },
-        )
+        until(store.patient(), "a second write within the ttl of the first", || async {
+            let version = a.put(key, "1".into(), Cond::Absent, Some(SHORT)).await.ok()?;
+            a.put(key, "stays".into(), Cond::Version(version), ttl).await.ok()
+        })
         .await;
     }
     let start = Instant::now();
-    let version = a
-        .put(&short, "goes".into(), Cond::Absent, Some(SHORT))
-        .await
-        .must("put");
+    let version = a.put(&short, "goes".into(), Cond::Absent, Some(SHORT)).await.must("put");
     gone(store, &b, &short).await;
     not_before(start, SHORT, "the record was absent");
     for key in [&long, &freed, &prolonged, &names.key("freed-short")] {
-        let record = b
-            .get(key)
-            .await
-            .must("get")
-            .must(&format!("{key} has no ttl that could have ended"));
+        let record = b.get(key).await.must("get").must(&format!("{key} has no ttl that could have ended"));
         assert_eq!(record.value, "stays", "the value of {key}");
     }
-    refusal(
-        a.delete(&short, Cond::Version(version)).await,
-        Conflict,
-        "delete of an expired record",
-    );
-    assert_eq!(
-        a.touch(&short, &FencingToken::from_parts(1, 1))
-            .await
-            .must("touch"),
-        None,
-        "touch sees no record"
-    );
-    a.put(&short, "new".into(), Cond::Absent, None)
-        .await
-        .must("an expired record is absent");
+    refusal(a.delete(&short, Cond::Version(version)).await, Conflict, "delete of an expired record");
+    assert_eq!(a.touch(&short, &FencingToken::from_parts(1, 1)).await.must("touch"), None, "touch sees no record");
+    a.put(&short, "new".into(), Cond::Absent, None).await.must("an expired record is absent");
     Outcome::Passed
 }
 
@@ -247,67 +143,25 @@ pub async fn delete_needs_its_condition(store: &StoreFactory) -> Outcome {
     let key = Names::fresh().key("record");
     let (low, high) = (FencingToken::from_parts(4, 40), FencingToken::from_parts(5, 50));
     refusal(a.delete(&key, Cond::Absent).await, Conflict, "delete of nothing");
-    refusal(
-        a.delete(&key, Cond::Version(Version::new(1))).await,
-        Conflict,
-        "delete of nothing by version",
-    );
+    refusal(a.delete(&key, Cond::Version(Version::new(1))).await, Conflict, "delete of nothing by version");
     let first = a.put(&key, "1".into(), Cond::Absent, None).await.must("put");
-    let second = a
-        .put(&key, "2".into(), Cond::Version(first), None)
-        .await
-        .must("put");
-    refusal(
-        b.delete(&key, Cond::Absent).await,
-        Conflict,
-        "Cond::Absent, but it is there",
-    );
-    refusal(
-        b.delete(&key, Cond::Version(first)).await,
-        Conflict,
-        "a stale version",
-    );
-    refusal(
-        b.delete(&key, Cond::Fence(high)).await,
-        FenceRejected,
-        "a token that has not touched",
-    );
-    let stands = a
-        .get(&key)
-        .await
-        .must("get")
-        .must("refused deletes change nothing");
+    let second = a.put(&key, "2".into(), Cond::Version(first), None).await.must("put");
+    refusal(b.delete(&key, Cond::Absent).await, Conflict, "Cond::Absent, but it is there");
+    refusal(b.delete(&key, Cond::Version(first)).await, Conflict, "a stale version");
+    refusal(b.delete(&key, Cond::Fence(high)).await, FenceRejected, "a token that has not touched");
+    let stands = a.get(&key).await.must("get").must("refused deletes change nothing");
     assert_eq!((stands.value, stands.version), ("2".into(), second));
-    b.delete(&key, Cond::Version(second))
-        .await
-        .must("delete by its version");
+    b.delete(&key, Cond::Version(second)).await.must("delete by its version");
     assert_eq!(a.get(&key).await.must("get"), None, "deleted");
-    refusal(
-        b.delete(&key, Cond::Version(second)).await,
-        Conflict,
-        "a second delete",
-    );
+    refusal(b.delete(&key, Cond::Version(second)).await, Conflict, "a second delete");
 
     a.put(&key, "3".into(), Cond::Absent, None).await.must("put");
     a.touch(&key, &high).await.must("touch");
-    refusal(
-        b.delete(&key, Cond::Fence(low)).await,
-        FenceRejected,
-        "a lower token",
-    );
-    assert!(
-        a.get(&key).await.must("get").is_some(),
-        "refused deletes change nothing"
-    );
-    a.delete(&key, Cond::Fence(high))
-        .await
-        .must("delete by the token that touched last");
+    refusal(b.delete(&key, Cond::Fence(low)).await, FenceRejected, "a lower token");
+    assert!(a.get(&key).await.must("get").is_some(), "refused deletes change nothing");
+    a.delete(&key, Cond::Fence(high)).await.must("delete by the token that touched last");
     assert_eq!(b.get(&key).await.must("get"), None, "deleted");
-    refusal(
-        a.delete(&key, Cond::Fence(high)).await,
-        Conflict,
-        "the right token, but nothing is there",
-    );
+    refusal(a.delete(&key, Cond::Fence(high)).await, Conflict, "the right token, but nothing is there");
     Outcome::Passed
 }
 
@@ -328,11 +182,7 @@ pub async fn cas_race_keeps_every_increment(store: &StoreFactory) -> Outcome {
         });
     }
     workers.join_all().await;
-    assert_eq!(
-        a.get(&key).await.must("get").must("the counter").value,
-        "50",
-        "5 workers times 10 increments"
-    );
+    assert_eq!(a.get(&key).await.must("get").must("the counter").value, "50", "5 workers times 10 increments");
     Outcome::Passed
 }
 

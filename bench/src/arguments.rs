@@ -1,0 +1,54 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Benchmarks of Stanchion beside raw clients and other libraries.
+#[derive(Debug, Parser)]
+#[command(name = "stanchion-bench")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) what: What,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum What {
+    /// Locks: uncontended, handed over, on every store, and the command line
+    Locks(Options),
+    /// One process of a subject
+    #[command(hide = true)]
+    Worker { job: String },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// How long each subject is measured in each round, in seconds
+    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// How often every subject runs
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Only benchmarks whose name contains this; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// List the benchmarks and their subjects, and measure nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Replace the section of docs/benchmarks.md
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Write every round to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Where `cargo xtask bench` has put the packages of other languages
+    #[arg(long, value_name = "DIR")]
+    pub(crate) peers: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.05..=600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("0.05 to 600 seconds".into()),
+    }
+}

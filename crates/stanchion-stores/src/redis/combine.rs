@@ -1,0 +1,192 @@
+//! Many operations, few calls: what arrives while calls are under way leaves together in the next one.
+//!
+//! A lone caller is never delayed: its operation is sent at once, by itself.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ::redis::{Cmd, Value};
+use stanchion_core::{ErrorKind, Key, Owner};
+use tokio::sync::oneshot;
+
+use super::fault::Fault;
+use super::link::Hub;
+use super::script;
+
+/// Calls under way at one time. Two keep the server busy while we read the answers of the other.
+const CALLS: usize = 2;
+/// Operations in one call: bounds how long the server is busy with us, and Lua's argument list.
+const MOST: usize = 128;
+
+/// One operation of `locks.lua`.
+#[derive(Debug)]
+pub(super) struct Op {
+    pub(super) code: &'static str,
+    pub(super) key: Key,
+    pub(super) owner: String,
+    pub(super) more: More,
+}
+
+/// What an operation needs beyond key and owner.
+#[derive(Debug)]
+pub(super) enum More {
+    Nothing,
+    Ttl(u64),
+    Acquire { ttl: u64, mode: &'static str, slots: u32, floor: u64, channel: Arc<str>, identity: String },
+}
+
+impl Op {
+    pub(super) fn new(code: &'static str, key: &Key, owner: Owner, more: More) -> Self {
+        Self { code, key: key.clone(), owner: owner.to_hex(), more }
+    }
+
+    fn write(&self, command: &mut Cmd) {
+        command.arg(self.code).arg(self.key.as_str()).arg(&self.owner);
+        match &self.more {
+            More::Nothing => {}
+            More::Ttl(ttl) => {
+                command.arg(ttl);
+            }
+            More::Acquire { ttl, mode, slots, floor, channel, identity } => {
+                command.arg(ttl);
+                if *slots > 0 {
+                    command.arg(slots)
+                } else {
+                    command.arg(mode)
+                };
+                command.arg(floor).arg(&**channel).arg(identity);
+            }
+        }
+    }
+}
+
+type Answer = Result<Value, Fault>;
+type Waiting = (Op, oneshot::Sender<Answer>);
+
+#[derive(Debug)]
+pub(super) struct Combiner {
+    hub: Arc<Hub>,
+    locks: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    calls: usize,
+    waiting: Vec<Waiting>,
+}
+
+impl Combiner {
+    pub(super) fn new(hub: Arc<Hub>, locks: String) -> Arc<Self> {
+        Arc::new(Self { hub, locks, state: Mutex::default() })
+    }
+
+    /// Runs one operation, possibly in company.
+    pub(super) async fn run(self: &Arc<Self>, op: Op) -> Answer {
+        let queued = {
+            let mut state = self.state();
+            if state.calls < CALLS {
+                state.calls += 1;
+                Err(op)
+            } else {
+                let (sender, receiver) = oneshot::channel();
+                state.waiting.push((op, sender));
+                Ok(receiver)
+            }
+        };
+        match queued {
+            Ok(receiver) => receiver.await.unwrap_or_else(|_| Err(Fault::Lost("the runtime has ended".to_owned()))),
+            Err(op) => {
+                let _turn = Turn(self);
+                let mut answers = self.call(std::slice::from_ref(&op)).await?;
+                answers.pop().ok_or(Fault::Garbled)
+            }
+        }
+    }
+
+    /// The command for these operations.
+    pub(super) fn command(&self, ops: &[Op]) -> Cmd {
+        let mut command = script::LOCKS.on(&[&self.locks], (8 * ops.len(), 160 * ops.len()));
+        for op in ops {
+            op.write(&mut command);
+        }
+        command
+    }
+
+    async fn call(&self, ops: &[Op]) -> Result<Vec<Value>, Fault> {
+        match self.hub.eval(&script::LOCKS, &self.command(ops)).await? {
+            Value::Array(answers) if answers.len() == ops.len() => Ok(answers),
+            _ => Err(Fault::Garbled),
+        }
+    }
+
+    /// Serves those who wait until nobody does.
+    async fn drain(self: Arc<Self>) {
+        let mut end = End(Some(&self));
+        loop {
+            let (ops, senders): (Vec<_>, Vec<_>) = {
+                let mut state = self.state();
+                if state.waiting.is_empty() {
+                    // In the same step as the look: whoever comes next finds the turn free.
+                    state.calls -= 1;
+                    end.0 = None;
+                    return;
+                }
+                let most = state.waiting.len().min(MOST);
+                // Who has given up meanwhile is left out: its operation was never sent.
+                state.waiting.drain(..most).filter(|(_, sender)| !sender.is_closed()).unzip()
+            };
+            if ops.is_empty() {
+                continue;
+            }
+            match self.call(&ops).await {
+                Ok(answers) => senders.into_iter().zip(answers).for_each(|(sender, answer)| send(sender, Ok(answer))),
+                Err(fault) => senders.into_iter().for_each(|sender| send(sender, Err(fault.clone()))),
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A caller that is gone does not need its answer.
+fn send(sender: oneshot::Sender<Answer>, answer: Answer) {
+    drop(sender.send(answer));
+}
+
+/// The right to one call. When its operation is done or dropped, those who wait go on in a task of their
+/// own, so that no caller's cancellation can touch another's operation.
+struct Turn<'a>(&'a Arc<Combiner>);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        if state.waiting.is_empty() {
+            state.calls -= 1;
+            return;
+        }
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(Arc::clone(self.0).drain())),
+            Err(_) => fail(state),
+        }
+    }
+}
+
+/// If the task of [`Combiner::drain`] is dropped half-way, nobody else would serve those who wait.
+struct End<'a>(Option<&'a Combiner>);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if let Some(combiner) = self.0 {
+            fail(combiner.state());
+        }
+    }
+}
+
+fn fail(mut state: MutexGuard<'_, State>) {
+    state.calls -= 1;
+    for (_, sender) in state.waiting.drain(..) {
+        send(sender, Err(Fault::NotSent(ErrorKind::Unavailable, "the runtime has ended".to_owned())));
+    }
+}

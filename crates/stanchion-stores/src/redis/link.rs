@@ -1,0 +1,204 @@
+//! The connections: one for all commands, replaced when it dies.
+//!
+//! We hold the connection's driver ourselves, because then we *know* when it has ended: a command is
+//! sent only on a living connection, and an idle one that died is replaced without anybody noticing.
+//! Nothing is ever sent twice: a command whose answer is lost ends in [`Fault::Lost`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::redis::aio::{MultiplexedConnection, PubSub};
+use ::redis::{AsyncConnectionConfig, Cmd, Value};
+use stanchion_core::{ErrorKind, Result};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::fault::Fault;
+use super::options::Options;
+use super::script::Script;
+use super::tls;
+
+/// A living connection, and the task that moves its bytes.
+#[derive(Debug)]
+pub(super) struct Link {
+    connection: MultiplexedConnection,
+    ended: Arc<AtomicBool>,
+    driver: tokio::task::AbortHandle,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// Says that the driver has ended, also when its task was dropped with the runtime.
+struct End(Arc<AtomicBool>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The server, and the connection to it if there is one.
+pub(super) struct Hub {
+    pub(super) options: Options,
+    tls: Option<TlsConnector>,
+    current: Mutex<Option<Arc<Link>>>,
+    // Held while connecting; remembers the last failure, so that those who waited for it share it.
+    connecting: tokio::sync::Mutex<Option<(Instant, Fault)>>,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Hub({})", self.options.shown)
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+impl Hub {
+    pub(super) fn new(options: Options) -> Result<Self> {
+        let tls = if options.tls { Some(tls::connector(options.ca.as_deref())?) } else { None };
+        Ok(Self { options, tls, current: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+    }
+
+    /// Runs a script. `NOSCRIPT` proves that nothing ran, so only then it is loaded and sent again.
+    pub(super) async fn eval(&self, script: &Script, command: &Cmd) -> Result<Value, Fault> {
+        match self.send(command).await {
+            Err(fault) if fault.no_script() => {
+                self.send(script.load()).await?;
+                self.send(command).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Sends one command and awaits its answer, within the timeout.
+    pub(super) async fn send(&self, command: &Cmd) -> Result<Value, Fault> {
+        let link = self.link().await?;
+        let answer = link.connection.clone().send_packed_command(command).await;
+        self.judge(&link, answer.and_then(Value::extract_error))
+    }
+
+    /// Sends two commands back to back on one connection.
+    pub(super) async fn send_both(&self, pipe: &::redis::Pipeline) -> Result<Vec<Value>, Fault> {
+        let link = self.link().await?;
+        let answer = link.connection.clone().send_packed_commands(pipe, 0, pipe.len()).await;
+        self.judge(&link, answer)
+    }
+
+    fn judge<T>(&self, link: &Arc<Link>, answer: Result<T, ::redis::RedisError>) -> Result<T, Fault> {
+        answer.map_err(|error| {
+            let fault = Fault::lost(&error);
+            if matches!(fault, Fault::Lost(_)) {
+                self.retire(link);
+            }
+            fault
+        })
+    }
+
+    /// After a lost answer the connection is not trusted again: a half-dead one would swallow every
+    /// command until the kernel gives up on it, minutes later.
+    fn retire(&self, link: &Arc<Link>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|now| Arc::ptr_eq(now, link)) {
+            *current = None;
+        }
+    }
+
+    fn living(&self) -> Option<Arc<Link>> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().filter(|link| !link.ended.load(Ordering::Acquire)).cloned()
+    }
+
+    async fn link(&self) -> Result<Arc<Link>, Fault> {
+        if let Some(link) = self.living() {
+            return Ok(link);
+        }
+        let asked = Instant::now();
+        let mut last = self.connecting.lock().await;
+        if let Some(link) = self.living() {
+            return Ok(link);
+        }
+        if let Some((at, fault)) = &*last
+            && *at >= asked
+        {
+            return Err(fault.clone());
+        }
+        match self.connect().await {
+            Ok(link) => {
+                let link = Arc::new(link);
+                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&link));
+                *last = None;
+                Ok(link)
+            }
+            Err(fault) => {
+                *last = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Link, Fault> {
+        self.within(async {
+            let stream = self.stream().await?;
+            let config = AsyncConnectionConfig::new()
+                .set_response_timeout(Some(self.options.timeout))
+                .set_pipeline_buffer_size(1024);
+            let (connection, driver) =
+                MultiplexedConnection::new_with_config(&self.options.login, stream, config).await.map_err(unsent)?;
+            let ended = Arc::new(AtomicBool::new(false));
+            let end = End(Arc::clone(&ended));
+            let driver = tokio::spawn(async move {
+                let _end = end;
+                driver.await;
+            });
+            Ok(Link { connection, ended, driver: driver.abort_handle() })
+        })
+        .await
+    }
+
+    /// A connection that only listens.
+    pub(super) async fn subscriber(&self) -> Result<PubSub, Fault> {
+        self.within(async { PubSub::new(&self.options.login, self.stream().await?).await.map_err(unsent) }).await
+    }
+
+    async fn within<T>(&self, connecting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        timeout(self.options.connect_timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(unreachable("no answer in time".to_owned())))
+    }
+
+    async fn stream(&self) -> Result<Box<dyn Stream>, Fault> {
+        let io = |e: std::io::Error| unreachable(e.to_string());
+        let Options { host, port, .. } = &self.options;
+        let tcp = TcpStream::connect((host.as_str(), *port)).await.map_err(io)?;
+        tcp.set_nodelay(true).map_err(io)?;
+        let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
+        let name = ServerName::try_from(host.clone()).map_err(|e| unreachable(e.to_string()))?;
+        let tls = tls.connect(name, tcp).await.map_err(|e| unreachable(format!("TLS: {e}")))?;
+        Ok(Box::new(tls))
+    }
+}
+
+fn unreachable(why: String) -> Fault {
+    Fault::NotSent(ErrorKind::Unavailable, format!("Redis cannot be reached: {why}"))
+}
+
+/// A failure while connecting: whatever it was, no command of ours was sent.
+fn unsent(error: ::redis::RedisError) -> Fault {
+    if error.kind() == ::redis::ErrorKind::AuthenticationFailed {
+        // The library adds nothing secret, but says it in words of its own; the answer is what counts.
+        return Fault::Refused("WRONGPASS".to_owned(), error.detail().unwrap_or("the login was refused").to_owned());
+    }
+    match Fault::lost(&error) {
+        Fault::Lost(why) => unreachable(why),
+        refused => refused,
+    }
+}

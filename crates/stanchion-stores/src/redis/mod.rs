@@ -1,0 +1,80 @@
+//! `redis:` — Redis and Valkey: leases with a queue and direct hand-off, and records.
+//!
+//! Everything of a namespace lives under one hash tag, so each script touches one slot of a cluster;
+//! spread load with several namespaces. Each operation is one script, judged by the server's clock.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `{ns}:locks` | a field per lock; its field `''` is the counter of versions and fences, which never expires |
+//! | `{ns}:r:KEY` | a record: `v` value, `n` version, `w` written; expires by itself |
+//! | `{ns}:fences` | the highest token that has touched each key; outlives the record |
+//! | `{ns}:index` | the keys of all records, sorted |
+//! | `{ns}:wake:ID` | the channel on which a process is called |
+//! | `{ns}:writes` | the channel on which written keys are named |
+
+mod combine;
+mod fault;
+mod link;
+mod locks;
+mod options;
+mod records;
+mod reply;
+mod script;
+mod strength;
+mod tls;
+mod wake;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stanchion_core::{Error, ErrorKind, Result, Survives};
+
+use self::link::Hub;
+use self::locks::RedisLocks;
+use self::options::Options;
+use self::records::RedisStore;
+use self::wake::Wake;
+use crate::{Backend, Durability, OpenOptions, Opened, StoreUrl};
+
+pub(crate) static BACKEND: Redis = Redis;
+
+#[derive(Debug)]
+pub(crate) struct Redis;
+
+#[async_trait]
+impl Backend for Redis {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["redis", "rediss"]
+    }
+
+    fn help(&self) -> &'static str {
+        "redis://[user:password@]host[:port][/db]   (Redis 6.2 or later, Valkey; rediss: with TLS)
+  Leases by the server's clock, first come first served across processes. Weak unless the server writes
+  every command to disk (appendonly yes, appendfsync always), never evicts, and has no replicas.
+  ns=NAME              everything lives under {NAME}; default stanchion
+  timeout=5s           for the answer to a command
+  connect_timeout=5s   for a new connection
+  wait=N               a lock counts when N replicas have it, too
+  ca=PATH              rediss: trust this PEM file instead of the system's certificates"
+    }
+
+    async fn open(&self, mut url: StoreUrl, open: OpenOptions) -> Result<Opened> {
+        let options = Options::read(&mut url)?;
+        let shown = options.shown.clone();
+        let namespace = options.namespace.clone();
+        let hub = Arc::new(Hub::new(options)?);
+        let capability = strength::examine(&hub).await?;
+        if open.durability == Durability::Power && capability.survives < Survives::PowerLoss {
+            return Err(Error::new(ErrorKind::Unsupported, "this Redis does not keep its writes through a power cut")
+                .with("store", shown)
+                .hint("set appendonly yes and appendfsync always, or open it with durability=process"));
+        }
+        let wake = Wake::new(Arc::clone(&hub), &namespace);
+        let locks = format!("{{{namespace}}}:locks");
+        Ok(Opened {
+            locks: Arc::new(RedisLocks::new(Arc::clone(&hub), Arc::clone(&wake), locks.clone(), capability)),
+            records: Some(Arc::new(RedisStore::new(hub, wake, &namespace, locks, capability))),
+            shown,
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! `sqlite:` — records in one file, shared by all processes of a machine. The default store.
+
+mod database;
+mod rows;
+mod store;
+mod time;
+mod worker;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stanchion_core::{CasLock, LockBackend, Result};
+
+use self::store::SqliteStore;
+use crate::file::{FileLocks, path_of};
+use crate::{Backend, OpenOptions, Opened, OpenedLocks, StoreUrl};
+
+pub(crate) static BACKEND: Sqlite = Sqlite;
+
+#[derive(Debug)]
+pub(crate) struct Sqlite;
+
+#[async_trait]
+impl Backend for Sqlite {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["sqlite"]
+    }
+
+    fn help(&self) -> &'static str {
+        "sqlite:PATH\n  Records in one file, for all processes of this machine; no server. Not on network file systems.\n  \
+         locks=file|lease           file: kernel locks in PATH.locks, held until the process dies;\n                             \
+         lease: leases in the database, which end without renewal\n  \
+         durability=process|power   power: every write is forced to disk"
+    }
+
+    async fn open(&self, mut url: StoreUrl, options: OpenOptions) -> Result<Opened> {
+        let (path, kind) = place(&mut url)?;
+        let store = SqliteStore::open(&path, options.durability).await?;
+        let locks: Arc<dyn LockBackend> = match kind {
+            "lease" => Arc::new(CasLock::new(store.clone())),
+            _ => Arc::new(FileLocks::open(beside(&path, ".locks"), options.durability)?),
+        };
+        Ok(Opened { locks, records: Some(Arc::new(store)), shown: url.to_string() })
+    }
+
+    /// Kernel locks need no database: a command under a lock starts without opening one.
+    async fn open_locks(&self, mut url: StoreUrl, options: OpenOptions) -> Result<OpenedLocks> {
+        let (path, kind) = place(&mut url)?;
+        let shown = url.to_string();
+        if kind == "lease" {
+            let locks = Arc::new(CasLock::new(SqliteStore::open(&path, options.durability).await?));
+            return Ok(OpenedLocks { locks, shown, files: None });
+        }
+        let locks = Arc::new(FileLocks::open(beside(&path, ".locks"), options.durability)?);
+        Ok(OpenedLocks { locks: locks.clone(), shown, files: Some(locks) })
+    }
+}
+
+/// Where the database is, and of which kind its locks are.
+fn place(url: &mut StoreUrl) -> Result<(PathBuf, &'static str)> {
+    let kind = url.take_choice("locks", &["file", "lease"])?;
+    url.finish(&["locks", "durability"])?;
+    Ok((path_of(url)?, kind))
+}
+
+/// The path with `suffix` behind it, as SQLite itself names its side files.
+fn beside(path: &std::path::Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,132 @@
+//! `postgres:` against real servers.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod faults;
+mod guard;
+mod pooler;
+mod queue;
+mod session;
+mod speed;
+mod tls;
+mod version_column;
+// TODO(lib.rs): needs `pub mod postgres;` in stanchion-stores
+// mod xact;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stanchion_core::{Acquire, Error, Key, Wait};
+use stanchion_stores::Opened;
+use stanchion_testkit::conformance::{Client, StoreFactory};
+use stanchion_testkit::engines::Postgres;
+use stanchion_testkit::{FaultProxy, Protocol};
+
+/// How long a test waits for what must come; only failures take that long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) async fn open(url: &str) -> Opened {
+    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}; {:?}", e.next_step()))
+}
+
+async fn refused(url: &str) -> Error {
+    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
+}
+
+pub(crate) fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+fn request(text: &str) -> Acquire {
+    Acquire::new(key(text)).wait(Wait::No)
+}
+
+fn waiting(text: &str) -> Acquire {
+    Acquire::new(key(text)).wait(Wait::Forever)
+}
+
+/// A bare client, so that the server is seen without our code.
+pub(crate) async fn plain(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn factory(options: &str) -> StoreFactory {
+    let server = Arc::new(Postgres::start().await);
+    let upstream = std::net::SocketAddr::from(([127, 0, 0, 1], server.port()));
+    let proxy = Arc::new(FaultProxy::start(upstream, Protocol::Postgres).await);
+    let url = format!("{}?{options}", server.url_at(proxy.port()));
+    StoreFactory::new(move || {
+        let (url, server) = (url.clone(), Arc::clone(&server));
+        async move {
+            let opened = open(&url).await;
+            drop(server);
+            Client::new(opened.locks, opened.records)
+        }
+    })
+    .faults(proxy)
+}
+
+async fn leases() -> StoreFactory {
+    factory("sslmode=disable").await
+}
+
+async fn sessions() -> StoreFactory {
+    factory("sslmode=disable&mode=session&schema=other").await
+}
+
+stanchion_testkit::conformance_tests!(lease_conformance, leases);
+stanchion_testkit::conformance_tests!(session_conformance, sessions, suites: [locks], except: [
+    slots_admit_n_and_no_more,     // advisory locks have none
+    an_expired_lease_is_handed_on, // held until the session ends
+    renewal_prolongs,
+    evict_frees_and_fences,
+    waiters_are_served_in_order,   // from the moment they block, not from the first refusal
+]);
+
+#[tokio::test]
+async fn twenty_clients_open_an_empty_database_at_once() {
+    let server = Postgres::start().await;
+    let opens: Vec<_> = (0..20)
+        .map(|i| {
+            let url = server.url();
+            tokio::spawn(async move {
+                let store = open(&url).await;
+                store
+                    .locks
+                    .try_acquire(&request(&format!("k{i}")), stanchion_core::Owner::random())
+                    .await
+                    .unwrap()
+                    .fence
+                    .number()
+            })
+        })
+        .collect();
+    let mut fences = Vec::new();
+    for opened in opens {
+        fences.push(opened.await.unwrap());
+    }
+    fences.sort_unstable();
+    assert_eq!(fences, (1..=20).collect::<Vec<_>>(), "one schema, one counter");
+}
+
+#[tokio::test]
+async fn bad_options_are_refused_with_a_next_step() {
+    let xact = refused("postgres://nobody@127.0.0.1:1/x?mode=xact").await;
+    assert!(xact.next_step().unwrap().contains("lock_in_transaction"), "{xact}");
+    let schema = refused("postgres://nobody@127.0.0.1:1/x?schema=a;drop").await;
+    assert!(schema.next_step().unwrap().contains("a-z"), "{schema}");
+    let unknown = refused("postgres://nobody@127.0.0.1:1/x?tiemout=3s").await;
+    assert!(unknown.to_string().contains("tiemout"), "{unknown}");
+}
+
+#[tokio::test]
+async fn the_capability_says_what_the_server_is_set_to() {
+    let server = Postgres::options().fsync(true).start().await;
+    let power = open(&format!("{}?durability=power", server.url())).await;
+    assert_eq!(power.locks.capability().survives, stanchion_core::Survives::PowerLoss);
+    assert_eq!(power.locks.capability().weak, None);
+    let unsafe_server = Postgres::start().await;
+    let weak = open(&unsafe_server.url()).await.locks.capability();
+    assert!(weak.weak.unwrap().contains("fsync=off"), "{weak:?}");
+}

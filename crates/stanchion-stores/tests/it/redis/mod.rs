@@ -1,0 +1,82 @@
+//! `redis:` against real servers.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod faults;
+mod guard;
+mod queue;
+mod tls;
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use stanchion_core::{Acquire, Error, Key, Wait};
+use stanchion_stores::Opened;
+use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, records, run_all};
+use stanchion_testkit::engines::{Redis, Valkey};
+use stanchion_testkit::{FaultProxy, Protocol};
+
+/// How long a test waits for what must come; only failures take that long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn open(url: &str) -> Opened {
+    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
+}
+
+async fn refused(url: &str) -> Error {
+    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+fn request(text: &str) -> Acquire {
+    Acquire::new(key(text)).wait(Wait::No)
+}
+
+fn waiting(text: &str) -> Acquire {
+    Acquire::new(key(text)).wait(Wait::Forever)
+}
+
+/// Runs one command with a bare client, so that the server is seen without our code.
+async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = redis::cmd(words[0]);
+    for word in &words[1..] {
+        command.arg(*word);
+    }
+    command.query_async(&mut connection).await.unwrap()
+}
+
+async fn client(url: String) -> Client {
+    let opened = open(&url).await;
+    Client::new(opened.locks, opened.records)
+}
+
+/// All clients go through the proxy; the server lives as long as the factory.
+async fn factory<S: Deref<Target = Redis> + Send + Sync + 'static>(server: S) -> StoreFactory {
+    let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    let url = server.url_at(proxy.port());
+    let opened = url.clone();
+    StoreFactory::new(move || {
+        let _ = &server;
+        client(opened.clone())
+    })
+    .url(url)
+    .faults(proxy)
+}
+
+async fn redis_server() -> StoreFactory {
+    factory(Box::new(Redis::start().await)).await
+}
+
+stanchion_testkit::conformance_tests!(redis_conformance, redis_server);
+stanchion_testkit::process_tests!(redis_processes, redis_server, client);
+
+/// One pass is enough: the protocol is the same, the server is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn valkey_conforms_as_well() {
+    let factory = factory(stanchion_testkit::start_or_skip!(Valkey)).await;
+    run_all(&factory, &[records::CASES, locks::CASES, leases::CASES], &[]).await;
+}
