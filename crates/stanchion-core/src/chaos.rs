@@ -68,7 +68,8 @@ impl FromStr for Chaos {
 
 impl fmt::Display for Chaos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "delay={},error={},lost={},seed={}", text::duration(self.delay), self.error, self.lost, self.seed)
+        // Exact, unlike the words for people: this line repeats a run.
+        write!(f, "delay={}ms,error={},lost={},seed={}", self.delay.as_millis(), self.error, self.lost, self.seed)
     }
 }
 

@@ -144,7 +144,10 @@ impl FromStr for FencingToken {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         text.split_once('-')
-            .filter(|(_, nonce)| nonce.len() == 16)
+            .filter(|(number, nonce)| {
+                let digits = |text: &str, digit: fn(&u8) -> bool| text.as_bytes().iter().all(digit);
+                nonce.len() == 16 && digits(nonce, u8::is_ascii_hexdigit) && digits(number, u8::is_ascii_digit)
+            })
             .and_then(|(number, nonce)| {
                 Some(Self { number: number.parse().ok()?, nonce: u64::from_str_radix(nonce, 16).ok()? })
             })

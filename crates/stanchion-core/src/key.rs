@@ -227,7 +227,7 @@ impl FromStr for Owner {
     fn from_str(text: &str) -> Result<Self> {
         u128::from_str_radix(text, 16)
             .ok()
-            .filter(|_| text.len() == 32)
+            .filter(|_| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit()))
             .map(Self)
             .ok_or_else(|| Error::new(ErrorKind::Invalid, "an owner is 32 hex digits"))
     }

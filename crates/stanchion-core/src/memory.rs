@@ -199,8 +199,8 @@ impl RecordStore for MemoryStore {
         let now = self.inner.clock.now();
         let mut state = self.state();
         let State { version, entries } = &mut *state;
+        entries.get(key).unwrap_or(&Entry::default()).check(key, cond, now)?;
         let entry = entries.entry(key.clone()).or_default();
-        entry.check(key, cond, now)?;
         *version += 1;
         let version = Version::new(*version);
         entry.live = Some(Live { value, version, written: now, expires: ttl.map(|ttl| now + ttl) });
@@ -212,11 +212,10 @@ impl RecordStore for MemoryStore {
     async fn delete(&self, key: &Key, cond: Cond) -> Result<()> {
         let now = self.inner.clock.now();
         let mut state = self.state();
-        let entry = state.entries.entry(key.clone()).or_default();
-        entry.check(key, cond, now)?;
-        if entry.version(now).is_none() {
+        state.entries.get(key).unwrap_or(&Entry::default()).check(key, cond, now)?;
+        let Some(entry) = state.entries.get_mut(key).filter(|entry| entry.version(now).is_some()) else {
             return Err(conflict(key, None));
-        }
+        };
         entry.live = None;
         if entry.fence.is_none() {
             state.entries.remove(key);

@@ -105,7 +105,7 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn start(&self) -> Tries {
-        Tries { policy: *self, used: 0, until: Instant::now() + self.deadline }
+        Tries { policy: *self, used: 0, until: Instant::now().checked_add(self.deadline) }
     }
 }
 
@@ -121,7 +121,8 @@ impl RetryPolicy {
 pub struct Tries {
     policy: RetryPolicy,
     used: u32,
-    until: Instant,
+    /// `None`: beyond the end of time.
+    until: Option<Instant>,
 }
 
 impl Tries {
@@ -135,7 +136,7 @@ impl Tries {
     /// ```
     pub async fn again(&mut self) -> bool {
         let pause = self.policy.pause(self.used);
-        if self.used >= self.policy.budget || Instant::now() + pause > self.until {
+        if self.used >= self.policy.budget || self.until.is_some_and(|until| Instant::now() + pause > until) {
             return false;
         }
         self.used += 1;

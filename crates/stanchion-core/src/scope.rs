@@ -1,6 +1,5 @@
 //! Dead-locks inside one explicit scope are refused, not waited for.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Acquire, Error, ErrorKind, Key, Lease, Locks, Mode, Released, Result};
@@ -61,7 +60,8 @@ pub struct ScopedLease {
 struct Graph {
     next_actor: u64,
     held: Vec<(Key, u64, Mode)>,
-    waits: HashMap<u64, Key>,
+    /// In the order of arrival: within a process the gate of a key serves its waiters in this order.
+    waits: Vec<(u64, Key, Mode)>,
 }
 
 /// A line of the graph, taken out when it is dropped.
@@ -131,7 +131,7 @@ impl Actor {
                 .with("cycle", path)
                 .hint("take all locks at once with `acquire_all`, or always in one order"));
         }
-        graph.waits.insert(self.id, req.key.clone());
+        graph.waits.push((self.id, req.key.clone(), req.mode));
         drop(graph);
         Ok(self.edge(&req.key, false))
     }
@@ -144,25 +144,37 @@ impl Actor {
 impl Graph {
     /// The keys on the way from the request back to its own actor, if there is such a way.
     fn path_back(&self, actor: u64, req: &Acquire) -> Option<Vec<Key>> {
-        let shared = |a: Mode, b: Mode| a != Mode::Exclusive && a == b;
-        let mut open = vec![(req.key.clone(), vec![req.key.clone()])];
+        // A waiter waits for every holder it cannot share with, and for everybody ahead of it.
+        let mut open = vec![(&req.key, req.mode, self.waits.len(), vec![req.key.clone()])];
         let mut seen = vec![];
-        while let Some((key, path)) = open.pop() {
-            for (_, holder, mode) in self.held.iter().filter(|(held, ..)| *held == key) {
-                if shared(*mode, req.mode) && key == req.key {
-                    continue;
-                }
-                if *holder == actor {
+        while let Some((key, mode, place, path)) = open.pop() {
+            let holders = self.held.iter().filter(|(held, _, with)| held == key && !together(*with, mode));
+            let ahead = self.waits[..place].iter().filter(|(_, wanted, _)| wanted == key);
+            for blocker in holders.map(|(_, actor, _)| *actor).chain(ahead.map(|(actor, ..)| *actor)) {
+                if blocker == actor {
                     return Some(path);
                 }
-                if let Some(next) = self.waits.get(holder).filter(|_| !seen.contains(holder)) {
-                    seen.push(*holder);
-                    open.push((next.clone(), [path.as_slice(), std::slice::from_ref(next)].concat()));
+                if seen.contains(&blocker) {
+                    continue;
+                }
+                seen.push(blocker);
+                if let Some(at) = self.waits.iter().position(|(waiter, ..)| *waiter == blocker) {
+                    let (_, next, mode) = &self.waits[at];
+                    let mut path = path.clone();
+                    if path.last() != Some(next) {
+                        path.push(next.clone());
+                    }
+                    open.push((next, *mode, at, path));
                 }
             }
         }
         None
     }
+}
+
+/// May both hold one key? Of several slots any may become free, so they are never waited for as one cycle.
+fn together(a: Mode, b: Mode) -> bool {
+    a == b && !matches!(a, Mode::Exclusive | Mode::Slots(1))
 }
 
 impl ScopedLease {
@@ -204,7 +216,7 @@ impl Drop for Edge {
     fn drop(&mut self) {
         let mut graph = lock(&self.graph);
         if !self.held {
-            graph.waits.remove(&self.actor);
+            graph.waits.retain(|(actor, key, _)| *actor != self.actor || *key != self.key);
         } else if let Some(at) = graph.held.iter().position(|(key, actor, _)| *key == self.key && *actor == self.actor)
         {
             graph.held.swap_remove(at);

@@ -9,6 +9,7 @@ use crate::{Cond, Error, ErrorKind, Key, Owner, Record, RecordStore, Result, Ret
 /// How many of the last writers a value remembers. If fewer writes than this lie between our read and our look
 /// after a lost answer, the list says for certain whether ours was among them.
 const REMEMBERED: usize = 8;
+const REMEMBERED_WRITES: u64 = REMEMBERED as u64;
 
 const MAGIC: &[u8; 4] = b"stv1";
 const HEADER: usize = 4 + 8 + REMEMBERED * 16;
@@ -132,16 +133,33 @@ impl Versioned {
     pub async fn update(&self, key: &Key, mut change: impl FnMut(Option<&[u8]>) -> Result<Bytes>) -> Result<Updated> {
         let mut tries = self.retry.start();
         let mut conflicts = 0;
+        // One name for all tries of this update: however late a write of ours arrives, we find it by it.
+        let writer = Owner::random();
+        // The count of writes before a write that went unanswered, while it may still happen.
+        let mut open: Option<u64> = None;
         loop {
-            let record = self.store.get(key).await?;
-            let before = parse(key, record.as_ref())?;
-            let value = change(record.as_ref().map(|_| &before.value[..]))?;
-            let writer = Owner::random();
+            let record = match self.store.get(key).await {
+                Ok(record) => record,
+                Err(_) if open.is_some() && tries.again().await => continue,
+                Err(e) => return Err(in_doubt(key, open, e)),
+            };
+            let before = parse(key, record.as_ref()).map_err(|e| in_doubt(key, open, e))?;
+            match open.map(|since| before.settles(writer, since, record.as_ref())) {
+                Some(Settled::Written(version)) => return Ok(Updated { version, conflicts }),
+                Some(Settled::Unknown) => {
+                    let error = Error::new(
+                        ErrorKind::OutcomeUnknown,
+                        "the answer to a write is lost, and many have written since",
+                    );
+                    return Err(error.with("key", key));
+                }
+                Some(Settled::NotWritten) => open = None,
+                Some(Settled::Open) | None => {}
+            }
+            let value = change(record.as_ref().map(|_| &before.value[..])).map_err(|e| in_doubt(key, open, e))?;
             let cond = record.as_ref().map_or(Cond::Absent, |record| Cond::Version(record.version));
             let error = match self.store.put(key, before.followed_by(writer, &value), cond, None).await {
-                Ok(version) => {
-                    return Ok(Updated { version: Some(version), conflicts });
-                }
+                Ok(version) => return Ok(Updated { version: Some(version), conflicts }),
                 Err(e) => e,
             };
             match error.kind() {
@@ -149,53 +167,50 @@ impl Versioned {
                     conflicts += 1;
                     metrics::counter!("stanchion_occ_retries_total").increment(1);
                 }
-                ErrorKind::OutcomeUnknown => match self.settle(key, &before, writer).await? {
-                    Settled::Written(version) => return Ok(Updated { version, conflicts }),
-                    Settled::NotWritten => {}
-                    Settled::Unknown => return Err(error),
-                },
-                _ => return Err(error),
+                ErrorKind::OutcomeUnknown => open = open.or(Some(before.writes)),
+                _ => return Err(in_doubt(key, open, error)),
             }
             if !tries.again().await {
-                return Err(error.with("conflicts", conflicts));
+                return Err(in_doubt(key, open, error.with("conflicts", conflicts)));
             }
         }
     }
+}
 
-    /// Finds out by reading whether `writer`'s unanswered write happened.
-    async fn settle(&self, key: &Key, before: &Parsed, writer: Owner) -> Result<Settled> {
-        let mut tries = self.retry.start();
-        let record = loop {
-            match self.store.get(key).await {
-                Ok(record) => break record,
-                Err(_) if tries.again().await => {}
-                Err(e) => {
-                    let error =
-                        Error::new(ErrorKind::OutcomeUnknown, "the answer to a write is lost, and so is the store");
-                    return Err(error.with("key", key).because(e));
-                }
-            }
-        };
-        let now = parse(key, record.as_ref())?;
-        if now.writers.last() == Some(&writer) {
-            return Ok(Settled::Written(record.map(|record| record.version)));
-        }
-        if now.writers.contains(&writer) {
-            return Ok(Settled::Written(None));
-        }
-        // A record that vanished may have held our write; a count that ran ahead of the list may, too.
-        let seen_all = now.writes >= before.writes && now.writes - before.writes <= REMEMBERED as u64;
-        Ok(if seen_all && (record.is_some() || before.writes == 0) { Settled::NotWritten } else { Settled::Unknown })
+/// `error`, unless a write of ours may still have happened: then that is what the caller has to know.
+fn in_doubt(key: &Key, open: Option<u64>, error: Error) -> Error {
+    if open.is_none() || error.kind() == ErrorKind::OutcomeUnknown {
+        return error;
     }
+    Error::new(ErrorKind::OutcomeUnknown, "the answer to a write is lost").with("key", key).because(error)
 }
 
 enum Settled {
     Written(Option<Version>),
+    /// It did not happen, and cannot any more: the version it compares with is gone.
     NotWritten,
+    /// It has not happened yet.
+    Open,
     Unknown,
 }
 
 impl Parsed {
+    /// Has `writer`'s unanswered write happened, with `since` writes before it?
+    fn settles(&self, writer: Owner, since: u64, record: Option<&Record>) -> Settled {
+        if self.writers.last() == Some(&writer) {
+            return Settled::Written(record.map(|record| record.version));
+        }
+        if self.writers.contains(&writer) {
+            return Settled::Written(None);
+        }
+        match self.writes.checked_sub(since) {
+            Some(0) => Settled::Open,
+            Some(1..=REMEMBERED_WRITES) => Settled::NotWritten,
+            // A record that vanished may have held our write; a count that ran ahead of the list may, too.
+            _ => Settled::Unknown,
+        }
+    }
+
     fn followed_by(&self, writer: Owner, value: &Bytes) -> Bytes {
         let mut out = BytesMut::with_capacity(HEADER + value.len());
         out.put_slice(MAGIC);

@@ -26,7 +26,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc;
 
-use crate::eventually::within;
+use crate::eventually::{eventually_sync, within};
 
 const HELPER: &str = "STANCHION_TEST_HELPER";
 
@@ -156,9 +156,21 @@ impl Child {
         self.process.wait().ok();
     }
 
-    /// Freezes the helper (SIGSTOP).
+    /// Freezes the helper (SIGSTOP), and returns when all its threads stand still: the signal alone only asks.
+    ///
+    /// # Panics
+    /// When it still moves after ten seconds.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.pid());
+        let stands = |task: std::fs::DirEntry| {
+            // The name in brackets may hold anything; the state follows the last one.
+            let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
+        };
+        eventually_sync(Duration::from_secs(10), "the stopped helper stands still", || {
+            std::fs::read_dir(&tasks).into_iter().flatten().flatten().all(stands)
+        });
     }
 
     /// Lets a frozen helper go on (SIGCONT).

@@ -98,6 +98,9 @@ pub(crate) struct RunArgs {
     /// Give the lock up, and stop the command, after this long
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) max_hold: Option<Duration>,
+    /// Get a fence above this number: what a guard answered when it refused the last one
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub(crate) floor: u64,
     /// Write what happens as JSON lines to this file descriptor
     #[arg(long, value_name = "FD")]
     pub(crate) status_fd: Option<u32>,

@@ -38,9 +38,13 @@ use crate::{
 pub struct CasLock<S> {
     store: S,
     clock: Arc<dyn Clock>,
-    /// Since when we have seen a version stand; only for stores without a clock.
-    seen: Mutex<HashMap<Key, (Version, BootTime)>>,
+    /// When each seat ends at the latest, on our own clock; only for stores without a clock. Kept per seat and
+    /// renewal, not per version: others who come and go change the version, and must not keep a dead holder alive.
+    seen: Mutex<HashMap<Key, Ends>>,
 }
+
+/// By owner and last renewal.
+type Ends = HashMap<(Owner, u64), BootTime>;
 
 /// What a change of the lock record comes to.
 enum Change<T> {
@@ -62,24 +66,23 @@ impl<S: RecordStore> CasLock<S> {
         Key::reserved("lock", key.as_str())
     }
 
-    fn age(&self, key: &Key, record: &Record) -> Duration {
+    fn state(&self, key: &Key, record: Option<&Record>) -> Result<State> {
+        let Some(record) = record else { return Ok(State::default()) };
         if let Some(times) = record.times {
-            return times.age();
+            return State::decode(key, record, &mut |_, left| left.saturating_sub(times.age()));
         }
         let now = self.clock.now();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = seen.entry(key.clone()).or_insert((record.version, now));
-        if entry.0 != record.version {
-            *entry = (record.version, now);
-        }
-        now - entry.1
-    }
-
-    fn state(&self, key: &Key, record: Option<&Record>) -> Result<State> {
-        record.map_or_else(
-            || Ok(State::default()),
-            |record| State::decode(key, &record.value, record.version, self.age(key, record)),
-        )
+        let before = seen.remove(key).unwrap_or_default();
+        let mut after = Ends::new();
+        // What was left at the write is left at most now: each sight is an upper bound, and the lowest one counts.
+        let state = State::decode(key, record, &mut |seat, left| {
+            let ends = before.get(&seat).map_or(now + left, |ends| (*ends).min(now + left));
+            after.insert(seat, ends);
+            ends - now
+        });
+        seen.insert(key.clone(), after);
+        state
     }
 
     /// Reads, decides, writes by compare-and-swap; again if somebody was faster.
@@ -124,10 +127,13 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     }
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        if req.floor == u64::MAX {
+            return Err(Error::new(ErrorKind::Invalid, "no fence can be above this floor").with("floor", req.floor));
+        }
         let (fence, version) = self
             .change(&req.key, |mut state| {
                 if let Some(seat) = state.seat(owner) {
-                    seat.left = req.ttl;
+                    seat.renew(req.ttl);
                     let token = seat.token();
                     return Ok(Change::Write(state, Ok(token)));
                 }
@@ -172,7 +178,7 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
         let renewed = self
             .change(&grant.key, |mut state| match state.seat(grant.owner) {
                 Some(seat) => {
-                    seat.left = ttl;
+                    seat.renew(ttl);
                     Ok(Change::Write(state, Renewal::Renewed))
                 }
                 None => Ok(Change::Leave(Renewal::Lost)),

@@ -5,9 +5,12 @@
 
 use std::time::Duration;
 
-use crate::{Acquire, Error, ErrorKind, FencingToken, Holder, Identity, Key, Mode, Owner, Result, Version};
+use crate::{Acquire, Error, ErrorKind, FencingToken, Holder, Identity, Key, Mode, Owner, Record, Result, Version};
 
 const MAGIC: &str = "stanchion-lock 1";
+
+/// What is left of a seat now, from what was left when its record was written.
+type Left<'a> = dyn FnMut((Owner, u64), Duration) -> Duration + 'a;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
@@ -25,12 +28,19 @@ pub(super) struct Seat {
     pub(super) held: Duration,
     /// `None` in the very version that granted it: the store mints the number with that write.
     fence: Option<u64>,
+    /// The version of the last renewal; `None` in that very version.
+    renewed: Option<u64>,
     identity: Identity,
 }
 
 impl Seat {
     pub(super) fn new(req: &Acquire, owner: Owner) -> Self {
-        Self { owner, mode: req.mode, left: req.ttl, held: Duration::ZERO, fence: None, identity: req.identity.clone() }
+        let identity = req.identity.clone();
+        Self { owner, mode: req.mode, left: req.ttl, held: Duration::ZERO, fence: None, renewed: None, identity }
+    }
+
+    pub(super) const fn renew(&mut self, ttl: Duration) {
+        (self.left, self.renewed) = (ttl, None);
     }
 
     pub(super) fn token(&self) -> FencingToken {
@@ -48,25 +58,26 @@ impl Seat {
 impl State {
     /// The fence of a seat that is granted by writing this state as `version`.
     pub(super) fn minted(&self, version: Version) -> u64 {
-        version.get().max(self.high + 1)
+        version.get().max(self.high.saturating_add(1))
     }
 
-    /// Reads the record of `version` as it stands `age` after it was written; ended leases are left out.
-    pub(super) fn decode(key: &Key, text: &[u8], version: Version, age: Duration) -> Result<Self> {
-        Self::parse(text, version, age).ok_or_else(|| {
+    /// Reads the record. `left` says what is left now of a seat (its owner and its last renewal) that had this much
+    /// left when the record was written; ended leases are left out.
+    pub(super) fn decode(key: &Key, record: &Record, left: &mut Left<'_>) -> Result<Self> {
+        Self::parse(&record.value, record.version, left).ok_or_else(|| {
             Error::new(ErrorKind::Damaged, "the lock record is not readable")
                 .with("key", key)
                 .hint("`stanchion lock release` removes it; the fence stays above all earlier ones")
         })
     }
 
-    fn parse(text: &[u8], version: Version, age: Duration) -> Option<Self> {
+    fn parse(text: &[u8], version: Version, left_now: &mut Left<'_>) -> Option<Self> {
         let mut lines = std::str::from_utf8(text).ok()?.lines();
         let high = lines.next()?.strip_prefix(MAGIC)?.trim().parse().ok()?;
         let mut state = Self { high, seats: Vec::new() };
         let mut highest = high;
         for line in lines {
-            let mut words = line.splitn(6, ' ');
+            let mut words = line.splitn(7, ' ');
             let owner = words.next()?.parse().ok()?;
             let mode = decode_mode(words.next()?)?;
             let left = Duration::from_millis(words.next()?.parse().ok()?);
@@ -74,9 +85,21 @@ impl State {
             let fence: u64 = words.next()?.parse().ok()?;
             let fence = if fence == 0 { state.minted(version) } else { fence };
             highest = highest.max(fence);
-            if let Some(left) = left.checked_sub(age).filter(|left| !left.is_zero()) {
-                let identity = Identity::decode(words.next()?);
-                state.seats.push(Seat { owner, mode, left, held: held + age, fence: Some(fence), identity });
+            let renewed: u64 = words.next()?.parse().ok()?;
+            let renewed = if renewed == 0 { version.get() } else { renewed };
+            let identity = Identity::decode(words.next()?);
+            let now = left_now((owner, renewed), left);
+            if !now.is_zero() {
+                let held = held + left.saturating_sub(now);
+                state.seats.push(Seat {
+                    owner,
+                    mode,
+                    left: now,
+                    held,
+                    fence: Some(fence),
+                    renewed: Some(renewed),
+                    identity,
+                });
             }
         }
         state.high = highest;
@@ -87,12 +110,13 @@ impl State {
         let mut text = format!("{MAGIC} {}", self.high);
         for seat in &self.seats {
             text += &format!(
-                "\n{} {} {} {} {} {}",
+                "\n{} {} {} {} {} {} {}",
                 seat.owner.to_hex(),
                 encode_mode(seat.mode),
                 seat.left.as_millis(),
                 seat.held.as_millis(),
                 seat.fence.unwrap_or_default(),
+                seat.renewed.unwrap_or_default(),
                 seat.identity.encode()
             );
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::{Acquire, FencingToken, Grant, LockBackend, Owner, Result};
+use crate::{Acquire, ErrorKind, FencingToken, Grant, LockBackend, Owner, Result};
 
 /// How long clean-up may take. Not the caller's deadline: that one may just have run out.
 const CLEAN_UP: Duration = Duration::from_secs(10);
@@ -19,14 +19,22 @@ type Attempted = Pin<Box<dyn Future<Output = Result<Grant>> + Send>>;
 pub(super) struct Attempt {
     future: Option<Attempted>,
     backend: Arc<dyn LockBackend>,
+    req: Arc<Acquire>,
+    owner: Owner,
     runtime: Handle,
 }
 
 impl Attempt {
     pub(super) fn new(backend: &Arc<dyn LockBackend>, req: &Arc<Acquire>, owner: Owner) -> Self {
-        let (asked, req) = (Arc::clone(backend), Arc::clone(req));
-        let future = Box::pin(async move { asked.try_acquire(&req, owner).await });
-        Self { future: Some(future), backend: Arc::clone(backend), runtime: Handle::current() }
+        let (asked, wanted) = (Arc::clone(backend), Arc::clone(req));
+        let future = Box::pin(async move { asked.try_acquire(&wanted, owner).await });
+        Self {
+            future: Some(future),
+            backend: Arc::clone(backend),
+            req: Arc::clone(req),
+            owner,
+            runtime: Handle::current(),
+        }
     }
 }
 
@@ -45,38 +53,52 @@ impl Future for Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         let Some(future) = self.future.take() else { return };
-        let backend = Arc::clone(&self.backend);
+        let (backend, req, owner) = (Arc::clone(&self.backend), Arc::clone(&self.req), self.owner);
         self.runtime.spawn(async move {
-            if let Ok(grant) = future.await {
-                give_back(backend, grant).await;
+            match future.await {
+                Ok(grant) => give_back(backend, grant).await,
+                // Nobody will ask again with this owner: it must not stay in a queue, nor hold unseen.
+                Err(e) if e.kind() == ErrorKind::Contended => backend.withdraw(&req, owner).await,
+                Err(e) if e.kind() == ErrorKind::OutcomeUnknown => {
+                    backend.withdraw(&req, owner).await;
+                    give_back(backend, unseen(&req, owner)).await;
+                }
+                Err(_) => {}
             }
         });
     }
 }
 
-/// A place in the store's queue. Dropped before the lock came, it is given up.
+/// What the store may keep for an owner: a place in its queue, or a grant whose answer was lost. Dropped before
+/// the lock came, both are given up.
 pub(super) struct Place {
     pub(super) backend: Arc<dyn LockBackend>,
     pub(super) req: Arc<Acquire>,
     pub(super) owner: Owner,
     pub(super) taken: bool,
+    /// A request went unanswered: it may have been granted.
+    pub(super) unsure: bool,
     pub(super) runtime: Handle,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.taken {
+        let (taken, unsure) = (self.taken, self.unsure);
+        if taken || unsure {
             let (backend, req, owner) = (Arc::clone(&self.backend), Arc::clone(&self.req), self.owner);
-            self.runtime.spawn(async move { backend.withdraw(&req, owner).await });
+            self.runtime.spawn(async move {
+                backend.withdraw(&req, owner).await;
+                if unsure {
+                    give_back(backend, unseen(&req, owner)).await;
+                }
+            });
         }
     }
 }
 
-/// Releases what may or may not have been granted: the answer to the request is lost.
-pub(super) fn give_back_unknown(backend: &Arc<dyn LockBackend>, req: &Acquire, owner: Owner) {
-    // Backends release by owner; the fence is not looked at.
-    let grant = Grant::new(req.key.clone(), owner, FencingToken::new(0, owner), req.mode, req.ttl);
-    Handle::current().spawn(give_back(Arc::clone(backend), grant));
+/// The grant that `owner` may have got without an answer. Backends release by owner; the fence is not looked at.
+fn unseen(req: &Acquire, owner: Owner) -> Grant {
+    Grant::new(req.key.clone(), owner, FencingToken::new(0, owner), req.mode, req.ttl)
 }
 
 /// Releases, once more if the first try goes unanswered; after that the lease ends by itself.

@@ -41,10 +41,18 @@ impl HeldLock {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes where the keeper has put us; no, if the lease has been released meanwhile.
+    /// Where the keeper has us; `None` if the lease has been released.
+    pub(super) fn planned(&self) -> Option<Option<Due>> {
+        let inner = self.inner();
+        (!inner.ended).then_some(inner.due)
+    }
+
+    /// Notes where the keeper puts us; no, if the lease has been released meanwhile.
     pub(super) fn planned_at(&self, due: Due) -> bool {
         let mut inner = self.inner();
-        inner.due = Some(due);
+        if !inner.ended {
+            inner.due = Some(due);
+        }
         !inner.ended
     }
 

@@ -45,6 +45,14 @@ impl Keeper {
     /// Looks after `lock` from `at` on.
     pub(super) fn watch(self: &Arc<Self>, lock: &Arc<HeldLock>, at: BootTime) {
         let mut plan = self.plan();
+        let Some(planned) = lock.planned() else { return };
+        if let Some(old) = planned.filter(|old| plan.due.contains_key(old)) {
+            // One entry per lease, the earliest: a look that comes too early does no harm.
+            if old.0 <= at {
+                return;
+            }
+            plan.due.remove(&old);
+        }
         plan.next_id += 1;
         let due = (at, plan.next_id);
         if !lock.planned_at(due) {

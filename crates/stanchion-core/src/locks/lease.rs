@@ -171,6 +171,8 @@ impl Lease {
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
     pub fn progress(&self) {
+        // The renewal that may follow needs a runtime; the caller may be a thread without one.
+        let _runtime = self.runtime.enter();
         self.keeper.tell(&self.lock, LeaseEvent::Progress);
     }
 

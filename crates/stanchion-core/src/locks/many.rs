@@ -105,10 +105,16 @@ impl Locks {
     pub async fn acquire_all(&self, requests: &[Acquire]) -> Result<Leases> {
         let mut requests: Vec<Acquire> = requests.to_vec();
         requests.sort_by(|a, b| a.key.cmp(&b.key).then(strength(a.mode).cmp(&strength(b.mode))));
-        requests.dedup_by(|a, b| a.key == b.key);
+        requests.dedup_by(|again, first| {
+            let same = again.key == first.key;
+            if same {
+                first.floor = first.floor.max(again.floor);
+            }
+            same
+        });
         let longest =
             requests.iter().filter_map(|req| if let Wait::For(wait) = req.wait { Some(wait) } else { None }).max();
-        let until = longest.map(|wait| Instant::now() + wait);
+        let until = longest.and_then(|wait| Instant::now().checked_add(wait));
         let mut leases = Leases(Vec::with_capacity(requests.len()));
         for req in requests {
             let wait = match (req.wait, until) {

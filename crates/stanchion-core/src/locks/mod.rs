@@ -23,7 +23,8 @@ use self::held::HeldLock;
 use self::keeper::Keeper;
 use crate::meter::{ClassMeter, Meter};
 use crate::{
-    Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Result, RetryPolicy, SystemClock, Wait,
+    Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Page, Result, RetryPolicy, SystemClock,
+    Wait, contended,
 };
 
 /// Locks on one store. Clones share everything; keep one per process and store.
@@ -180,15 +181,30 @@ impl Locks {
 
     async fn acquire_one(&self, req: &Acquire, meter: &Arc<ClassMeter>) -> Result<Lease> {
         let until = match req.wait {
-            Wait::No => return self.attempt(&Arc::new(req.clone()), Owner::random(), meter).await,
-            Wait::For(wait) => Some(Instant::now() + wait),
+            Wait::No => {
+                let mut place = self.place(Arc::new(req.clone()));
+                let outcome = self.attempt(&place.req, place.owner, meter).await;
+                place.unsure = matches!(&outcome, Err(e) if e.kind() == ErrorKind::OutcomeUnknown);
+                return outcome;
+            }
+            // A wait beyond the end of time is a wait without end.
+            Wait::For(wait) => Instant::now().checked_add(wait),
             Wait::Forever => None,
         };
+        let _waiting = Waiting::count(meter);
         let Some(_turn) = self.inner.gates.enter(&req.key, until).await else {
-            let error = Error::new(ErrorKind::Contended, "other tasks of this process wait for the lock, too");
-            return Err(error.with("key", &req.key));
+            // We never asked the store; who holds the lock is worth one look.
+            let found = self.inner.backend.list(req.key.as_str(), Page::first(1)).await.unwrap_or_default();
+            let holder =
+                found.into_iter().filter(|info| info.key == req.key).find_map(|info| info.holders.into_iter().next());
+            return Err(contended(&req.key, holder).with("before us", "other tasks of this process"));
         };
         self.acquire_in_turn(Arc::new(req.clone()), until, meter).await
+    }
+
+    fn place(&self, req: Arc<Acquire>) -> Place {
+        let (backend, owner) = (Arc::clone(&self.inner.backend), Owner::random());
+        Place { backend, req, owner, taken: false, unsure: false, runtime: Handle::current() }
     }
 
     /// Asks, waits, asks again with the same owner.
@@ -199,25 +215,25 @@ impl Locks {
         meter: &Arc<ClassMeter>,
     ) -> Result<Lease> {
         let backend = &self.inner.backend;
-        let owner = Owner::random();
-        let runtime = Handle::current();
-        let mut place = Place { backend: Arc::clone(backend), req: Arc::clone(&req), owner, taken: false, runtime };
+        let mut place = self.place(Arc::clone(&req));
+        let owner = place.owner;
         let mut unanswered = RetryPolicy::default().start();
-        let _waiting = Waiting::count(meter);
         loop {
             let refused = match self.attempt(&req, owner, meter).await {
                 Ok(lease) => {
-                    place.taken = false;
+                    (place.taken, place.unsure) = (false, false);
                     return Ok(lease);
                 }
                 Err(e) => e,
             };
             match refused.kind() {
-                ErrorKind::Contended => place.taken = true,
+                ErrorKind::Contended => (place.taken, place.unsure) = (true, false),
                 // The request is safe to repeat: an owner that holds already gets the same grant.
-                ErrorKind::OutcomeUnknown if unanswered.again().await => continue,
                 ErrorKind::OutcomeUnknown => {
-                    attempt::give_back_unknown(backend, &req, owner);
+                    place.unsure = true;
+                    if until.is_none_or(|until| Instant::now() < until) && unanswered.again().await {
+                        continue;
+                    }
                     return Err(refused);
                 }
                 // Once we stand in line, a restart of the engine is no reason to give up the wait.
@@ -247,6 +263,12 @@ impl Locks {
             Hold::Lease => LeaseMachine::new(sent, grant.ttl, req.max_hold, req.needs_progress),
             Hold::Held => LeaseMachine::held(sent, grant.ttl, req.max_hold),
         };
+        if !machine.is_valid(inner.clock.now()) {
+            Handle::current().spawn(attempt::give_back(Arc::clone(&inner.backend), grant));
+            return Err(Error::new(ErrorKind::Unavailable, "the store's answer came after the end of the lease")
+                .with("key", &req.key)
+                .hint("the store is slower than the ttl; choose a longer one"));
+        }
         let lock = Arc::new(HeldLock::new(grant, machine, sent, Arc::clone(meter), Arc::clone(&inner.clock)));
         inner.keeper.watch(&lock, sent + req.ttl / 3);
         Ok(Lease::new(lock, Arc::clone(&inner.keeper), Arc::clone(&inner.backend)))

@@ -83,7 +83,11 @@ impl SqliteStore {
 
     async fn ask(&self, op: Op) -> Result<Answer> {
         // What runs at once never waits, so a busy task would keep its thread from all others.
-        tokio::task::consume_budget().await;
+        if op.writes() {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::task::consume_budget().await;
+        }
         let (writes, size) = (op.writes(), op.size());
         let inline = size <= INLINE_MAX
             && !matches!(op, Op::Scan(..))

@@ -71,7 +71,12 @@ fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
     let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let identity = Identity::current().labelled(name.rsplit('/').next().unwrap_or(&name));
     let request = |key: &Key| {
-        let request = Acquire::new(key.clone()).ttl(args.ttl)?.mode(mode)?.wait(args.wait).identity(identity.clone());
+        let request = Acquire::new(key.clone())
+            .ttl(args.ttl)?
+            .mode(mode)?
+            .wait(args.wait)
+            .floor(args.floor)
+            .identity(identity.clone());
         Ok(match args.max_hold {
             Some(limit) => request.max_hold(limit),
             None => request,

@@ -65,6 +65,19 @@ fn the_command_learns_its_fence_and_fences_grow() {
 }
 
 #[test]
+fn a_floor_lifts_the_fence_for_good() {
+    let home = Home::new();
+    let fence = |floor: &str| {
+        let said = home.output(&["run", "--lock", "a", "--floor", floor, "--", "sh", "-c", "echo $STANCHION_FENCE"]);
+        said.exits(0).out.trim().parse::<u64>().expect("a fence")
+    };
+    let first = fence("0");
+    let lifted = fence(&(first + 1_000_000).to_string());
+    assert!(lifted > first + 1_000_000, "{lifted}");
+    assert!(fence("0") > lifted);
+}
+
+#[test]
 fn a_nested_run_on_the_same_lock_fails_instead_of_waiting() {
     let home = Home::new();
     let me = env!("CARGO_BIN_EXE_stanchion");
