@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{CasLock, MemoryStore};
+use stanchion_core::{CasLock, Chaos, ChaosLock, ChaosStore, MemoryStore};
 use stanchion_testkit::conformance::{Case, Client, StoreFactory, locks, records, run_all};
 
 fn factory(store: MemoryStore) -> StoreFactory {
@@ -33,6 +33,22 @@ stanchion_testkit::conformance_tests!(memory, with_clock, except: [
 ]);
 
 stanchion_testkit::conformance_tests!(memory_without_clock, without_clock, except: [
+    a_lost_reply_is_outcome_unknown,
+    waiters_are_served_in_order,
+]);
+
+/// Delays only: a store that loses answers on purpose cannot pass cases that want answers. What its losses do is in
+/// `chaos.rs`.
+async fn behind_chaos() -> StoreFactory {
+    let (store, chaos) = (MemoryStore::new(), "delay=3ms,seed=7".parse::<Chaos>().unwrap());
+    StoreFactory::new(move || {
+        let store = ChaosStore::new(store.clone(), chaos.clone());
+        let locks = ChaosLock::new(CasLock::new(store.clone()), chaos.clone());
+        async move { Client::new(Arc::new(locks), Some(Arc::new(store))) }
+    })
+}
+
+stanchion_testkit::conformance_tests!(memory_behind_chaos, behind_chaos, except: [
     a_lost_reply_is_outcome_unknown,
     waiters_are_served_in_order,
 ]);

@@ -59,7 +59,7 @@ impl PostgresLocks {
         capability: Capability,
     ) -> Self {
         let sql = Statements {
-            acquire: schema.sql("SELECT stanchion.lock_acquire($1, $2, $3, $4, $5, $6, $7, $8, $9) AS answer"),
+            acquire: schema.sql("SELECT stanchion.lock_acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS answer"),
             renew: schema.sql("SELECT stanchion.lock_renew($1, $2, $3, $4, $5) AS done"),
             release: schema.sql("SELECT stanchion.lock_release($1, $2, $3, $4) AS done"),
             withdraw: schema.sql("SELECT stanchion.lock_withdraw($1, $2)::text"),
@@ -71,11 +71,11 @@ impl PostgresLocks {
         Self { pool, listener, capability, quick, sql, grants: AtomicU64::new(0) }
     }
 
-    async fn attempt(&self, req: &Acquire, owner: Owner) -> Result<Answer> {
+    async fn attempt(&self, req: &Acquire, owner: Owner, called: bool) -> Result<Answer> {
         let (mode, slots) = numbers(req.mode);
         let (key, owner, ttl) = (req.key.as_str(), owner.to_hex(), millis(req.ttl));
         let (wait, identity, floor) = (req.wait != Wait::No, req.identity.encode(), floor(req)?);
-        let params: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 9] = [
+        let params: [super::pool::Param<'_>; 10] = [
             (&key, Type::TEXT),
             (&owner, Type::TEXT),
             (&mode, Type::INT4),
@@ -85,6 +85,7 @@ impl PostgresLocks {
             (&identity, Type::TEXT),
             (&floor, Type::INT8),
             (&self.quick, Type::BOOL),
+            (&called, Type::BOOL),
         ];
         for _ in 0..3 {
             let row = self.pool.one(&self.sql.acquire, &params, Effect::Write).await?;
@@ -120,13 +121,14 @@ impl LockBackend for PostgresLocks {
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         let board = self.listener.board();
+        let called = req.wait != Wait::No && board.knows(owner.nonce());
         if req.wait != Wait::No {
             // On the board before the request: a hand-off may come before its refusal has reached us.
             let turn = board.turn(owner.nonce());
             turn.epoch.store(board.epoch(), Ordering::SeqCst);
             turn.ours.store(false, Ordering::SeqCst);
         }
-        let answer = self.attempt(req, owner).await.inspect_err(|_| board.leave(owner.nonce()))?;
+        let answer = self.attempt(req, owner, called).await.inspect_err(|_| board.leave(owner.nonce()))?;
         let (retry, holder) = match answer {
             Answer::Granted(fence) => {
                 board.leave(owner.nonce());

@@ -101,6 +101,11 @@ impl Board {
         Arc::clone(turn)
     }
 
+    /// Has this waiter been refused before?
+    pub(crate) fn knows(&self, nonce: u64) -> bool {
+        open(&self.turns).contains_key(&nonce)
+    }
+
     pub(crate) fn leave(&self, nonce: u64) {
         open(&self.turns).remove(&nonce);
     }

@@ -6,11 +6,9 @@ mod guard;
 mod pooler;
 mod queue;
 mod session;
-mod speed;
 mod tls;
 mod version_column;
-// TODO(lib.rs): needs `pub mod postgres;` in stanchion-stores
-// mod xact;
+mod xact;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,15 +54,18 @@ async fn factory(options: &str) -> StoreFactory {
     let upstream = std::net::SocketAddr::from(([127, 0, 0, 1], server.port()));
     let proxy = Arc::new(FaultProxy::start(upstream, Protocol::Postgres).await);
     let url = format!("{}?{options}", server.url_at(proxy.port()));
+    let opened = url.clone();
     StoreFactory::new(move || {
-        let (url, server) = (url.clone(), Arc::clone(&server));
-        async move {
-            let opened = open(&url).await;
-            drop(server);
-            Client::new(opened.locks, opened.records)
-        }
+        let _ = &server;
+        client(opened.clone())
     })
+    .url(url)
     .faults(proxy)
+}
+
+async fn client(url: String) -> Client {
+    let opened = open(&url).await;
+    Client::new(opened.locks, opened.records)
 }
 
 async fn leases() -> StoreFactory {
@@ -76,7 +77,14 @@ async fn sessions() -> StoreFactory {
 }
 
 stanchion_testkit::conformance_tests!(lease_conformance, leases);
-stanchion_testkit::conformance_tests!(session_conformance, sessions, suites: [locks], except: [
+stanchion_testkit::process_tests!(lease_processes, leases, client);
+stanchion_testkit::process_tests!(session_processes, sessions, client, except: [
+    a_stopped_holder_cannot_write_past_its_fence, // nobody takes its lock
+]);
+stanchion_testkit::conformance_tests!(session_conformance, sessions, suites: [locks, leases], except: [
+    lost_comes_before_the_store_hands_on,
+    a_late_renewal_never_revives,
+    release_after_loss_says_not_held,
     slots_admit_n_and_no_more,     // advisory locks have none
     an_expired_lease_is_handed_on, // held until the session ends
     renewal_prolongs,
