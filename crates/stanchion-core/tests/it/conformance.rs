@@ -40,7 +40,7 @@ stanchion_testkit::conformance_tests!(memory_without_clock, without_clock, excep
 /// Delays only: a store that loses answers on purpose cannot pass cases that want answers. What its losses do is in
 /// `chaos.rs`.
 async fn behind_chaos() -> StoreFactory {
-    let (store, chaos) = (MemoryStore::new(), "delay=3ms,seed=7".parse::<Chaos>().unwrap());
+    let (store, chaos) = (MemoryStore::new(), "delay=3ms,seed=7".parse::<Chaos>().expect("a setting"));
     StoreFactory::new(move || {
         let store = ChaosStore::new(store.clone(), chaos.clone());
         let locks = ChaosLock::new(CasLock::new(store.clone()), chaos.clone());

@@ -66,6 +66,8 @@ impl Op {
 type Answer = Result<Value, Fault>;
 type Sender = oneshot::Sender<Answer>;
 type Waiting = (Op, Sender);
+/// A call that has come back, and whom to tell.
+type Done = (Vec<Sender>, Result<Vec<Value>, Fault>);
 
 #[derive(Debug)]
 pub(super) struct Combiner {
@@ -128,7 +130,7 @@ impl Combiner {
     /// Serves those who wait until nobody does.
     async fn drain(self: Arc<Self>) {
         let mut end = End(Some(&self));
-        let mut done: Option<(Vec<Sender>, Result<Vec<Value>, Fault>)> = None;
+        let mut done: Option<Done> = None;
         loop {
             let (ops, senders) = self.next();
             if !ops.is_empty() {
@@ -173,7 +175,7 @@ impl Combiner {
     }
 }
 
-fn give_out(done: Option<(Vec<Sender>, Result<Vec<Value>, Fault>)>) {
+fn give_out(done: Option<Done>) {
     match done {
         Some((senders, Ok(answers))) => senders.into_iter().zip(answers).for_each(|(to, answer)| send(to, Ok(answer))),
         Some((senders, Err(fault))) => senders.into_iter().for_each(|to| send(to, Err(fault.clone()))),
