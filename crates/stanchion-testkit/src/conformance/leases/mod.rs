@@ -1,4 +1,4 @@
-//! The cases of [`Locks`](stanchion_core::Locks) on top of a backend: waiting, renewing, giving up.
+//! The cases of [`Locks`] on top of a backend: waiting, renewing, giving up.
 
 mod giving_up;
 mod losing;

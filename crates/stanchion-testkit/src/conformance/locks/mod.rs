@@ -1,4 +1,4 @@
-//! The cases of [`LockBackend`](stanchion_core::LockBackend), one per bullet.
+//! The cases of [`LockBackend`], one per bullet.
 
 mod exclusion;
 mod fences;

@@ -1,4 +1,4 @@
-//! The cases of [`RecordStore`](stanchion_core::RecordStore), one per bullet.
+//! The cases of [`RecordStore`], one per bullet.
 
 mod fences;
 mod reads;
