@@ -5,12 +5,24 @@ use std::time::Duration;
 use crate::{Error, ErrorKind, Identity, Key, Result};
 
 /// The shortest and the longest ttl of a lease.
+///
+/// ```
+/// assert!(stanchion_core::TTL_RANGE.0 < stanchion_core::TTL_RANGE.1);
+/// ```
 pub const TTL_RANGE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(24 * 60 * 60));
 
 /// The ttl when none is given.
+///
+/// ```
+/// assert_eq!(stanchion_core::TTL_DEFAULT.as_secs(), 30);
+/// ```
 pub const TTL_DEFAULT: Duration = Duration::from_secs(30);
 
 /// The most slots one key can have.
+///
+/// ```
+/// assert_eq!(stanchion_core::SLOTS_MAX, 1024);
+/// ```
 pub const SLOTS_MAX: u32 = 1024;
 
 /// How many may hold one key together.
@@ -174,15 +186,23 @@ impl Acquire {
 
     /// Gives the lease up after `limit`, even if renewals succeed.
     ///
+    /// # If it fails
+    /// [`ErrorKind::Invalid`] for a limit of zero.
+    ///
     /// ```
     /// # use stanchion_core::{Acquire, Key};
-    /// assert!(Acquire::new(Key::new("a")?).max_hold(std::time::Duration::from_secs(600)).max_hold.is_some());
+    /// let request = Acquire::new(Key::new("a")?).max_hold(std::time::Duration::from_secs(600))?;
+    /// assert!(request.max_hold.is_some());
     /// # Ok::<(), stanchion_core::Error>(())
     /// ```
-    #[must_use]
-    pub const fn max_hold(mut self, limit: Duration) -> Self {
+    pub fn max_hold(mut self, limit: Duration) -> Result<Self> {
+        if limit.is_zero() {
+            return Err(Error::new(ErrorKind::Invalid, "a lock that may be held for no time is no lock")
+                .with("max_hold", "0s")
+                .hint("leave it out, or choose a time above zero"));
+        }
         self.max_hold = Some(limit);
-        self
+        Ok(self)
     }
 
     /// Renews only while the work reports progress through [`Lease::progress`](crate::Lease::progress):

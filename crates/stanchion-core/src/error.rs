@@ -7,6 +7,11 @@ use std::fmt;
 use crate::lock::Holder;
 
 /// The result of everything in Stanchion.
+///
+/// ```
+/// let key: stanchion_core::Result<_> = stanchion_core::Key::new("deploy");
+/// assert!(key.is_ok());
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Whether the refused operation can have had an effect.

@@ -7,6 +7,10 @@ use std::sync::Arc;
 use crate::{Error, ErrorKind, Result};
 
 /// The longest key, in bytes of UTF-8.
+///
+/// ```
+/// assert!(stanchion_core::Key::new("x".repeat(stanchion_core::KEY_MAX_BYTES)).is_ok());
+/// ```
 pub const KEY_MAX_BYTES: usize = 512;
 
 /// The first character of our own keys. Users' keys have no control characters, and sort behind it.

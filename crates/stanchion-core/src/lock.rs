@@ -161,6 +161,18 @@ impl LockInfo {
 
 /// One attempt each. Waiting, backing off, renewing, metrics exist once, in [`Locks`](crate::Locks).
 ///
+/// ```
+/// use stanchion_core::{Acquire, CasLock, Key, LockBackend, MemoryStore, Owner, Released};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let locks: Box<dyn LockBackend> = Box::new(CasLock::new(MemoryStore::new()));
+/// let request = Acquire::new(Key::new("deploy")?);
+/// let first = locks.try_acquire(&request, Owner::random()).await?;
+/// assert_eq!(locks.release(&first).await?, Released::Released);
+/// let second = locks.try_acquire(&request, Owner::random()).await?;
+/// assert!(second.fence.number() > first.fence.number());
+/// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+/// ```
+///
 /// A queueing backend remembers `owner` when `try_acquire` with a waiting request answers
 /// `Contended`; `wait` then returns when it is that owner's turn, and `withdraw` leaves the queue.
 ///

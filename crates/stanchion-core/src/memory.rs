@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore, Result,
-    Survives, SystemClock, Times, Version,
+    Survives, SystemClock, Times, VALUE_MAX_BYTES, Version,
 };
 
 /// Records in this process's memory. Clones share the records.
@@ -199,7 +199,14 @@ impl RecordStore for MemoryStore {
         let now = self.inner.clock.now();
         let mut state = self.state();
         let State { version, entries } = &mut *state;
+        if value.len() > VALUE_MAX_BYTES {
+            return Err(Error::new(ErrorKind::Invalid, "the value is larger than 16 MiB").with("key", key));
+        }
         entries.get(key).unwrap_or(&Entry::default()).check(key, cond, now)?;
+        // Expired records that nobody asks for must not pile up; a floor stays for ever.
+        if *version % 1024 == 1023 {
+            entries.retain(|_, entry| entry.fence.is_some() || entry.version(now).is_some());
+        }
         let entry = entries.entry(key.clone()).or_default();
         *version += 1;
         let version = Version::new(*version);

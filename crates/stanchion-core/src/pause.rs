@@ -33,50 +33,105 @@ use std::time::Duration;
 ///
 /// # Cancel safety
 /// Dropping the future leaves the point; the arrival stays counted.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// stanchion_core::pause::pause_point("doc.nobody-holds-this").await; // goes on at once
+/// # }
+/// ```
 #[cfg(debug_assertions)]
 pub async fn pause_point(name: &'static str) {
     debug::pass(name).await;
 }
 
 /// Holds the calling task here if a test asked for it; empty in release builds.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// stanchion_core::pause::pause_point("doc.nobody-holds-this").await; // goes on at once
+/// # }
+/// ```
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub async fn pause_point(_name: &'static str) {}
 
-/// Holds the first task that arrives at the point, until [`Held::release`] or the drop of the result.
+/// Holds the first task that arrives at the point, until [`Paused::release`] or the drop of the result.
 ///
 /// # Panics
 /// In release builds, which have no pause points.
-pub fn hold(name: &str) -> Held {
-    Held::new(name, false)
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # if !cfg!(debug_assertions) { return }
+/// # use stanchion_core::pause::{hold, hold_all, pause_point};
+/// let held = hold("doc.hold");
+/// assert_eq!(held.arrivals(), 0);
+/// held.release();
+/// # }
+/// ```
+pub fn hold(name: &str) -> Paused {
+    Paused::new(name, false)
 }
 
 /// Holds every task that arrives at the point.
 ///
 /// # Panics
 /// In release builds, which have no pause points.
-pub fn hold_all(name: &str) -> Held {
-    Held::new(name, true)
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # if !cfg!(debug_assertions) { return }
+/// # use stanchion_core::pause::{hold, hold_all, pause_point};
+/// let held = hold_all("doc.hold-all");
+/// let tasks: Vec<_> = (0..2).map(|_| tokio::spawn(pause_point("doc.hold-all"))).collect();
+/// held.reached(std::time::Duration::from_secs(5)).await;
+/// held.release();
+/// for task in tasks { task.await.unwrap() }
+/// # }
+/// ```
+pub fn hold_all(name: &str) -> Paused {
+    Paused::new(name, true)
 }
 
 /// A point that holds its visitors as long as this value lives.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # if !cfg!(debug_assertions) { return }
+/// # use stanchion_core::pause::{hold, hold_all, pause_point};
+/// drop(hold("doc.held"));
+/// pause_point("doc.held").await; // nobody holds it any more
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping it lets everybody go on"]
-pub struct Held {
+pub struct Paused {
     #[cfg(debug_assertions)]
     point: std::sync::Arc<debug::Point>,
 }
 
 #[cfg(debug_assertions)]
-impl Held {
-    fn new(name: &str, everybody: bool) -> Held {
-        Held { point: debug::Point::register(name, everybody) }
+impl Paused {
+    fn new(name: &str, everybody: bool) -> Paused {
+        Paused { point: debug::Point::register(name, everybody) }
     }
 
     /// Waits until somebody is held here.
     ///
     /// # Panics
     /// When nobody arrives before the deadline.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if !cfg!(debug_assertions) { return }
+    /// # use stanchion_core::pause::{hold, hold_all, pause_point};
+    /// let held = hold("doc.reached");
+    /// let task = tokio::spawn(pause_point("doc.reached"));
+    /// held.reached(std::time::Duration::from_secs(5)).await;
+    /// drop(held);
+    /// task.await.unwrap();
+    /// # }
+    /// ```
     pub async fn reached(&self, deadline: Duration) {
         let mut arrivals = self.point.arrivals.subscribe();
         let arrived = tokio::time::timeout(deadline, arrivals.wait_for(|count| *count > 0)).await;
@@ -84,24 +139,41 @@ impl Held {
     }
 
     /// How many were held here so far.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if !cfg!(debug_assertions) { return }
+    /// # use stanchion_core::pause::{hold, hold_all, pause_point};
+    /// assert_eq!(hold("doc.arrivals").arrivals(), 0);
+    /// # }
+    /// ```
     pub fn arrivals(&self) -> usize {
         *self.point.arrivals.borrow()
     }
 
     /// Lets everybody go on, and holds nobody from now on.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if !cfg!(debug_assertions) { return }
+    /// # use stanchion_core::pause::{hold, hold_all, pause_point};
+    /// hold("doc.release").release();
+    /// pause_point("doc.release").await;
+    /// # }
+    /// ```
     pub fn release(self) {}
 }
 
 #[cfg(debug_assertions)]
-impl Drop for Held {
+impl Drop for Paused {
     fn drop(&mut self) {
         self.point.release();
     }
 }
 
 #[cfg(not(debug_assertions))]
-impl Held {
-    fn new(name: &str, _everybody: bool) -> Held {
+impl Paused {
+    fn new(name: &str, _everybody: bool) -> Paused {
         panic!("cannot hold {name:?}: pause points exist in debug builds only")
     }
 

@@ -10,6 +10,10 @@ use tokio::time::Instant;
 use crate::{Capability, FencingToken, Key, Result, Version};
 
 /// The largest value of a record: 16 MiB.
+///
+/// ```
+/// assert_eq!(stanchion_core::VALUE_MAX_BYTES, 16 * 1024 * 1024);
+/// ```
 pub const VALUE_MAX_BYTES: usize = 16 << 20;
 
 /// A value under a key, as it was at the moment of the read.
@@ -119,6 +123,20 @@ impl Page {
 }
 
 /// Linearizable reads, compare-and-swap writes. A blind write cannot be expressed.
+///
+/// ```
+/// use stanchion_core::{Cond, ErrorKind, FencingToken, Key, MemoryStore, RecordStore};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let store: Box<dyn RecordStore> = Box::new(MemoryStore::new());
+/// let key = Key::new("balance")?;
+/// let (old, new) = (FencingToken::from_parts(1, 10), FencingToken::from_parts(2, 20));
+/// store.touch(&key, &old).await?; // the first holder reads …
+/// store.touch(&key, &new).await?; // … and so does the next one
+/// let late = store.put(&key, "90".into(), Cond::Fence(old), None).await.unwrap_err();
+/// assert_eq!(late.kind(), ErrorKind::FenceRejected);
+/// store.put(&key, "80".into(), Cond::Fence(new), None).await?;
+/// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+/// ```
 ///
 /// # Behavior
 /// - `get_sees_the_last_put`: a read returns the value and version of the last acknowledged write.

@@ -23,6 +23,10 @@ pub use crate::file::FileLocks;
 pub use crate::url::StoreUrl;
 
 /// Every backend of this build. A new one is a file, a feature and a line here.
+///
+/// ```
+/// assert!(stanchion_stores::BACKENDS.iter().all(|backend| !backend.help().is_empty()));
+/// ```
 pub static BACKENDS: &[&dyn Backend] = &[
     &memory::BACKEND,
     #[cfg(feature = "file")]

@@ -48,8 +48,7 @@ impl StoreUrl {
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut options = BTreeMap::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) =
-                pair.split_once('=').ok_or_else(|| refuse("a store option has no value").with("option", pair))?;
+            let (name, value) = pair.split_once('=').ok_or_else(|| refuse("a store option has no value"))?;
             if options.insert(name.to_owned(), percent_decode(value)).is_some() {
                 return Err(refuse("a store option is given twice").with("option", name));
             }
@@ -162,32 +161,31 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-/// The URL with `user:password@` and secret-looking options masked.
+/// The URL with `user:password@` and everything that may hold a secret masked.
 fn show(scheme: &str, rest: &str, query: &str) -> String {
-    let rest = match (rest.strip_prefix("//"), rest.rfind('@')) {
-        (Some(_), Some(at)) => {
-            let (user_info, host) = (&rest[2..at], &rest[at..]);
+    let is_path = ["file", "sqlite", "memory"].contains(&scheme);
+    let rest = match rest.rfind('@').filter(|_| !is_path) {
+        Some(at) => {
+            let (user_info, host) = (rest[..at].trim_start_matches('/'), &rest[at..]);
+            let slashes = if rest.starts_with("//") { "//" } else { "" };
             match user_info.split_once(':') {
-                Some((user, _)) => format!("//{user}:***{host}"),
-                None => format!("//{user_info}{host}"),
+                Some((user, _)) => format!("{slashes}{user}:***{host}"),
+                None => format!("{slashes}{user_info}{host}"),
             }
         }
-        _ => rest.to_owned(),
+        None => rest.to_owned(),
     };
-    let query: Vec<String> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| match pair.split_once('=') {
-            Some((name, _))
-                if ["pass", "secret", "token", "key"].iter().any(|s| name.to_ascii_lowercase().contains(s)) =>
-            {
-                format!("{name}=***")
-            }
-            _ => pair.to_owned(),
-        })
-        .collect();
+    let query: Vec<String> = query.split('&').filter(|pair| !pair.is_empty()).map(show_option).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     format!("{scheme}:{rest}{mark}{}", query.join("&"))
+}
+
+/// An option whose name speaks of a secret, or whose value may be a URL with one, is shown by its name alone.
+fn show_option(pair: &str) -> String {
+    let Some((name, value)) = pair.split_once('=') else { return "***".to_owned() };
+    let speaks = ["pass", "secret", "token", "key"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    let holds = value.contains('@') || value.to_ascii_lowercase().contains("%40");
+    if speaks || holds { format!("{name}=***") } else { pair.to_owned() }
 }
 
 /// Decodes `%41`; anything that is not a valid escape stays as it is.
@@ -207,4 +205,29 @@ pub(crate) fn percent_decode(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_never_shown() {
+        for (typed, shown) in [
+            ("redis://app:hunter2@db:6379/0", "redis://app:***@db:6379/0"),
+            ("redis://:hunter2@db/", "redis://:***@db/"),
+            ("redis:app:hunter2@db", "redis:app:***@db"),
+            (
+                "postgres://a:hunter2@pgb/x?listen_url=postgres://app:hunter2@db/x",
+                "postgres://a:***@pgb/x?listen_url=***",
+            ),
+            ("postgres://a@pgb/x?listen_url=postgres%3A%2F%2Fapp%3Ahunter2%40db", "postgres://a@pgb/x?listen_url=***"),
+            ("postgres://db/x?sslpassword=hunter2&schema=s", "postgres://db/x?sslpassword=***&schema=s"),
+            ("file:/srv/me@home/locks", "file:/srv/me@home/locks"),
+        ] {
+            let url = StoreUrl::parse(typed).unwrap();
+            assert_eq!((url.to_string().as_str(), format!("{url:?}").contains("hunter2")), (shown, false));
+        }
+        assert!(!StoreUrl::parse("redis://u:pa?hunter2@h").unwrap_err().to_string().contains("hunter2"));
+    }
 }

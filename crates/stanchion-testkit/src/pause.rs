@@ -1,6 +1,6 @@
 //! Holding tasks and processes between two steps.
 //!
-//! Tasks of this process: [`hold`], [`Held`]. Other processes: [`PauseDir`]. Both act on the same
+//! Tasks of this process: [`hold`], [`Paused`]. Other processes: [`PauseDir`]. Both act on the same
 //! [`pause_point`]s; see [`stanchion_core::pause`] for the idea.
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-pub use stanchion_core::pause::{Held, hold, hold_all, pause_point};
+pub use stanchion_core::pause::{Paused, hold, hold_all, pause_point};
 
 use crate::eventually;
 

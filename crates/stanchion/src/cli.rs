@@ -144,7 +144,7 @@ pub(crate) enum LockVerb {
     },
     /// Show one lock
     Show(WhyArgs),
-    /// Take a lock away from its holder (leases only); the holder's fence is refused from then on
+    /// Take a lock away from its holder (leases only); the next holder's fence is higher
     Release {
         /// The lock
         #[arg(value_parser = parse::<Key>)]

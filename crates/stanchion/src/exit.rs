@@ -10,8 +10,11 @@ pub(crate) const CODES: &[(u8, &str)] = &[
     (1, "`demo`: a guarded call was lost"),
     (2, "the command line is wrong"),
     (69, "the store cannot be reached"),
-    (75, "the lock is busy and the wait is over, or it is held by our own parent (-E changes it)"),
-    (76, "the lock was lost while the command ran; it was stopped before anybody else could hold the lock"),
+    (75, "the lock is busy and the wait is over (-E changes this code); or it is held by our own parent"),
+    (
+        76,
+        "the lock was lost; the command was stopped before the lease could run out, or, if the lock was taken away, when that was noticed",
+    ),
     (78, "the configuration is wrong: store, option, key, ttl, or rights"),
     (125, "stanchion itself failed"),
     (126, "the command cannot be executed"),

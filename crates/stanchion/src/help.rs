@@ -16,7 +16,8 @@ NO_COLOR           no colours (there are few)
 STANCHION_LOCK     the lock's name; one per line if there are several
 STANCHION_FENCE    the fence's number; with several locks, of the first; STANCHION_FENCE_<NAME> for each
 STANCHION_LEASE_ID the holder's nonce: guards compare it together with the fence
-STANCHION_BACKEND  the store's URL without secrets";
+STANCHION_BACKEND  the store's URL without secrets
+STANCHION_HELD     what a nested `run` must not wait for; for stanchion alone";
 
 pub(crate) fn run(topic: Option<&str>) -> Result<u8> {
     let mut command = Cli::command();
@@ -55,6 +56,8 @@ pub(crate) fn man() -> Result<u8> {
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> u8 {
-    clap_complete::generate(shell, &mut Cli::command(), "stanchion", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "stanchion", &mut script);
+    print(String::from_utf8_lossy(&script).trim_end());
     0
 }

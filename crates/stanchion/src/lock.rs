@@ -30,16 +30,24 @@ pub(crate) async fn run(cli: &Cli, verb: &LockVerb) -> Result<u8> {
         }
         LockVerb::Show(args) => show(&*opened.locks, &opened.shown, args).await,
         LockVerb::Release { name, reason } => {
+            // Opened before anything is done: an eviction that cannot be written down does not happen.
+            let mut audit = open_audit(cli)?;
             let released = opened.locks.evict(name).await?;
             let line = json!({
-                "event": "lock_release", "lock": name.as_str(), "store": opened.shown, "reason": reason,
+                "event": "lock_release", "at": wall_clock_s(), "lock": name.as_str(), "store": opened.shown, "reason": reason,
                 "outcome": if released == Released::Released { "released" } else { "not_held" },
                 "by": stanchion_core::Identity::current().to_string(),
             });
-            audit(cli, &line)?;
+            if let Err(error) = audit.write_all(format!("{line}\n").as_bytes()) {
+                say(&format!(
+                    "stanchion: warning: the lock was taken away, but the audit line was not written: {error}"
+                ));
+            }
             match released {
                 Released::Released => {
-                    say(&format!("lock '{name}' was taken away; its old holder's fence is refused from now on"))
+                    say(&format!(
+                        "lock '{name}' was taken away; the old holder's fence is refused once the next one has touched what it protects"
+                    ));
                 }
                 Released::NotHeld => say(&format!("nobody holds lock '{name}'")),
             }
@@ -90,6 +98,10 @@ fn table(infos: &[LockInfo]) -> String {
     table.load_style(presets::NOTHING).set_header(["LOCK", "HOLDER", "MODE", "HELD", "EXPIRES", "FENCE", "WAITERS"]);
     for info in infos {
         let text = |d: Option<Duration>| d.map_or_else(|| "-".to_owned(), duration);
+        if info.holders.is_empty() {
+            let waiters = info.waiters.len().to_string();
+            table.add_row([info.key.to_string().as_str(), "(being handed on)", "-", "-", "-", "-", &waiters]);
+        }
         for holder in &info.holders {
             table.add_row([
                 info.key.to_string(),
@@ -130,14 +142,18 @@ fn to_json(info: &LockInfo) -> Value {
     json!({ "lock": info.key.as_str(), "holders": holders.collect::<Vec<_>>(), "waiters": waiters.collect::<Vec<_>>() })
 }
 
-fn audit(cli: &Cli, line: &Value) -> Result<()> {
+fn open_audit(cli: &Cli) -> Result<std::fs::File> {
     let path = store::home(&cli.store)?.join("audit.jsonl");
-    std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .and_then(|mut file| writeln!(file, "{line}"))
-        .map_err(|e| {
-            Error::new(ErrorKind::Denied, "the audit line cannot be written").with("file", path.display()).because(e)
-        })
+    std::fs::OpenOptions::new().create(true).append(true).open(&path).map_err(|e| {
+        Error::new(ErrorKind::Denied, "the audit file cannot be written; nothing was released")
+            .with("file", path.display())
+            .because(e)
+    })
+}
+
+/// For a person who reads the audit later; nothing is decided by it.
+fn wall_clock_s() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "shown, never compared")]
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -67,7 +67,10 @@ impl<S: RecordStore> CasLock<S> {
     }
 
     fn state(&self, key: &Key, record: Option<&Record>) -> Result<State> {
-        let Some(record) = record else { return Ok(State::default()) };
+        let Some(record) = record else {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+            return Ok(State::default());
+        };
         if let Some(times) = record.times {
             return State::decode(key, record, &mut |_, left| left.saturating_sub(times.age()));
         }
@@ -213,6 +216,14 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     }
 
     async fn evict(&self, key: &Key) -> Result<Released> {
+        // What cannot be read can still be removed: the way out that the error of a damaged record names.
+        let at = Self::record_key(key);
+        if let Some(record) = self.store.get(&at).await?
+            && self.state(key, Some(&record)).is_err_and(|e| e.kind() == ErrorKind::Damaged)
+        {
+            self.store.delete(&at, Cond::Version(record.version)).await?;
+            return Ok(Released::Released);
+        }
         let evicted = self.change(key, |mut state| {
             if state.seats.is_empty() {
                 return Ok(Change::Leave(Released::NotHeld));

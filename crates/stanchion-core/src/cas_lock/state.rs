@@ -67,7 +67,7 @@ impl State {
         Self::parse(&record.value, record.version, left).ok_or_else(|| {
             Error::new(ErrorKind::Damaged, "the lock record is not readable")
                 .with("key", key)
-                .hint("`stanchion lock release` removes it; the fence stays above all earlier ones")
+                .hint("`stanchion lock release` removes it; later fences are above the store's counter")
         })
     }
 

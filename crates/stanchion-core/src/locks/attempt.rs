@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
-
+use super::background::Background;
 use crate::{Acquire, ErrorKind, FencingToken, Grant, LockBackend, Owner, Result};
 
 /// How long clean-up may take. Not the caller's deadline: that one may just have run out.
@@ -21,20 +20,19 @@ pub(super) struct Attempt {
     backend: Arc<dyn LockBackend>,
     req: Arc<Acquire>,
     owner: Owner,
-    runtime: Handle,
+    background: Background,
 }
 
 impl Attempt {
-    pub(super) fn new(backend: &Arc<dyn LockBackend>, req: &Arc<Acquire>, owner: Owner) -> Self {
+    pub(super) fn new(
+        backend: &Arc<dyn LockBackend>,
+        req: &Arc<Acquire>,
+        owner: Owner,
+        background: Background,
+    ) -> Self {
         let (asked, wanted) = (Arc::clone(backend), Arc::clone(req));
         let future = Box::pin(async move { asked.try_acquire(&wanted, owner).await });
-        Self {
-            future: Some(future),
-            backend: Arc::clone(backend),
-            req: Arc::clone(req),
-            owner,
-            runtime: Handle::current(),
-        }
+        Self { future: Some(future), backend: Arc::clone(backend), req: Arc::clone(req), owner, background }
     }
 }
 
@@ -54,7 +52,7 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         let Some(future) = self.future.take() else { return };
         let (backend, req, owner) = (Arc::clone(&self.backend), Arc::clone(&self.req), self.owner);
-        self.runtime.spawn(async move {
+        self.background.spawn(async move {
             match future.await {
                 Ok(grant) => give_back(backend, grant).await,
                 // Nobody will ask again with this owner: it must not stay in a queue, nor hold unseen.
@@ -78,7 +76,7 @@ pub(super) struct Place {
     pub(super) taken: bool,
     /// A request went unanswered: it may have been granted.
     pub(super) unsure: bool,
-    pub(super) runtime: Handle,
+    pub(super) background: Background,
 }
 
 impl Drop for Place {
@@ -86,7 +84,7 @@ impl Drop for Place {
         let (taken, unsure) = (self.taken, self.unsure);
         if taken || unsure {
             let (backend, req, owner) = (Arc::clone(&self.backend), Arc::clone(&self.req), self.owner);
-            self.runtime.spawn(async move {
+            self.background.spawn(async move {
                 backend.withdraw(&req, owner).await;
                 if unsure {
                     give_back(backend, unseen(&req, owner)).await;

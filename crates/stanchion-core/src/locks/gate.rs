@@ -36,7 +36,12 @@ impl Gates {
                 }
                 Entry::Occupied(mut queue) => {
                     let (sender, receiver) = oneshot::channel();
-                    queue.get_mut().push_back(sender);
+                    let queue = queue.get_mut();
+                    // Those who gave up are cleared away now and then, so that they cannot pile up behind a long wait.
+                    if queue.len().is_power_of_two() {
+                        queue.retain(|waiter: &oneshot::Sender<Turn>| !waiter.is_closed());
+                    }
+                    queue.push_back(sender);
                     receiver
                 }
             }

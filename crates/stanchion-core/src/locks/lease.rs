@@ -3,9 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use super::attempt::give_back;
+use super::background::Background;
 use super::held::HeldLock;
 use super::keeper::Keeper;
 use crate::{
@@ -35,7 +34,7 @@ pub struct Lease {
     lock: Arc<HeldLock>,
     keeper: Arc<Keeper>,
     backend: Arc<dyn LockBackend>,
-    runtime: Handle,
+    background: Background,
     released: bool,
 }
 
@@ -88,9 +87,14 @@ impl Fence<'_> {
 }
 
 impl Lease {
-    pub(super) fn new(lock: Arc<HeldLock>, keeper: Arc<Keeper>, backend: Arc<dyn LockBackend>) -> Self {
+    pub(super) fn new(
+        lock: Arc<HeldLock>,
+        keeper: Arc<Keeper>,
+        backend: Arc<dyn LockBackend>,
+        background: Background,
+    ) -> Self {
         lock.meter.held.increment(1);
-        Self { lock, keeper, backend, runtime: Handle::current(), released: false }
+        Self { lock, keeper, backend, background, released: false }
     }
 
     /// What the store granted.
@@ -137,7 +141,7 @@ impl Lease {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// # let locks = Locks::new(CasLock::new(MemoryStore::new()));
     /// let limit = std::time::Duration::from_millis(5);
-    /// let lease = locks.acquire(&Acquire::new(Key::new("a")?).max_hold(limit)).await?;
+    /// let lease = locks.acquire(&Acquire::new(Key::new("a")?).max_hold(limit)?).await?;
     /// assert_eq!(lease.lost().await, LostReason::MaxHold);
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
@@ -172,7 +176,7 @@ impl Lease {
     /// ```
     pub fn progress(&self) {
         // The renewal that may follow needs a runtime; the caller may be a thread without one.
-        let _runtime = self.runtime.enter();
+        let _runtime = self.background.enter();
         self.keeper.tell(&self.lock, LeaseEvent::Progress);
     }
 
@@ -215,7 +219,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         self.end();
         if !self.released {
-            self.runtime.spawn(give_back(Arc::clone(&self.backend), self.lock.grant.clone()));
+            self.background.spawn(give_back(Arc::clone(&self.backend), self.lock.grant.clone()));
         }
     }
 }

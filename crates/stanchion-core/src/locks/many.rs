@@ -41,7 +41,7 @@ impl Leases {
     /// # use stanchion_core::{Acquire, CasLock, Key, Locks, LostReason, MemoryStore};
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// # let locks = Locks::new(CasLock::new(MemoryStore::new()));
-    /// let short = Acquire::new(Key::new("a")?).max_hold(std::time::Duration::from_millis(5));
+    /// let short = Acquire::new(Key::new("a")?).max_hold(std::time::Duration::from_millis(5))?;
     /// let leases = locks.acquire_all(&[short]).await?;
     /// assert_eq!(leases.lost().await.1, LostReason::MaxHold);
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
@@ -131,6 +131,10 @@ impl Locks {
                     return Err(e);
                 }
             }
+        }
+        // While we waited for the last, the first may have been lost.
+        for lease in leases.iter() {
+            lease.fence()?;
         }
         Ok(leases)
     }

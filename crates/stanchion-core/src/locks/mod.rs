@@ -1,6 +1,7 @@
 //! The front door: waiting, renewing, metrics, exactly once for all backends.
 
 mod attempt;
+mod background;
 mod gate;
 mod held;
 mod keeper;
@@ -10,7 +11,6 @@ mod many;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -18,13 +18,14 @@ pub use self::lease::{Fence, Lease};
 pub use self::many::Leases;
 
 use self::attempt::{Attempt, Place};
+use self::background::{Background, Open};
 use self::gate::Gates;
 use self::held::HeldLock;
 use self::keeper::Keeper;
 use crate::meter::{ClassMeter, Meter};
 use crate::{
     Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Page, Result, RetryPolicy, SystemClock,
-    Wait, contended,
+    Tries, Wait, contended,
 };
 
 /// Locks on one store. Clones share everything; keep one per process and store.
@@ -50,6 +51,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     hold: Hold,
     gates: Gates,
+    clean_up: Arc<Open>,
     keeper: Arc<Keeper>,
     meter: Meter,
 }
@@ -100,6 +102,7 @@ impl Locks {
                 clock,
                 hold: capability.hold,
                 gates: Gates::default(),
+                clean_up: Arc::default(),
                 meter: Meter::new(capability.backend),
             }),
         }
@@ -147,7 +150,7 @@ impl Locks {
     /// fence is what protects the store it wrote to.
     ///
     /// # If it fails
-    /// As [`acquire`](Self::acquire) if nothing ran; `LeaseLost` if the work ran without the lock to its end.
+    /// As [`acquire`](Self::acquire) if nothing ran; `LeaseLost` if the lease was lost before the work was done.
     ///
     /// ```
     /// use stanchion_core::{Acquire, CasLock, Key, Locks, MemoryStore};
@@ -166,8 +169,33 @@ impl Locks {
             done = work(lease.fence()?) => Ok(done),
         };
         let done = done?;
-        lease.release().await?.still_held(&req.key)?;
+        // By our own clock, before we let go: what the store says of the release must not hide that the work was done.
+        let ours = lease.fence().map(|_| ());
+        match lease.release().await {
+            Ok(released) => released.still_held(&req.key)?,
+            Err(error) => {
+                tracing::warn!(key = %req.key, %error, "the release is unanswered and goes on in the background");
+                ours?;
+            }
+        }
         Ok(done)
+    }
+
+    /// Returns when nothing is left to do in the background: late grants given back, places in queues given up,
+    /// dropped leases released. For a process that is about to end; bound it with a timeout.
+    ///
+    /// ```
+    /// use stanchion_core::{Acquire, CasLock, Key, Locks, MemoryStore};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let locks = Locks::new(CasLock::new(MemoryStore::new()));
+    /// drop(locks.acquire(&Acquire::new(Key::new("deploy")?)).await?);
+    /// locks.settled().await;
+    /// let free = locks.backend().list("deploy", stanchion_core::Page::first(1)).await?;
+    /// assert!(free.is_empty());
+    /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+    /// ```
+    pub async fn settled(&self) {
+        self.inner.clean_up.settled().await;
     }
 
     async fn acquire_counted(&self, req: &Acquire) -> Result<Lease> {
@@ -204,7 +232,11 @@ impl Locks {
 
     fn place(&self, req: Arc<Acquire>) -> Place {
         let (backend, owner) = (Arc::clone(&self.inner.backend), Owner::random());
-        Place { backend, req, owner, taken: false, unsure: false, runtime: Handle::current() }
+        Place { backend, req, owner, taken: false, unsure: false, background: self.background() }
+    }
+
+    fn background(&self) -> Background {
+        Background::here(&self.inner.clean_up)
     }
 
     /// Asks, waits, asks again with the same owner.
@@ -217,7 +249,8 @@ impl Locks {
         let backend = &self.inner.backend;
         let mut place = self.place(Arc::clone(&req));
         let owner = place.owner;
-        let mut unanswered = RetryPolicy::default().start();
+        // Counts from the first failure, and anew after each answer: a long wait is no reason to be impatient.
+        let mut unanswered = None;
         loop {
             let refused = match self.attempt(&req, owner, meter).await {
                 Ok(lease) => {
@@ -227,17 +260,20 @@ impl Locks {
                 Err(e) => e,
             };
             match refused.kind() {
-                ErrorKind::Contended => (place.taken, place.unsure) = (true, false),
+                ErrorKind::Contended => {
+                    (place.taken, place.unsure) = (true, false);
+                    unanswered = None;
+                }
                 // The request is safe to repeat: an owner that holds already gets the same grant.
                 ErrorKind::OutcomeUnknown => {
                     place.unsure = true;
-                    if until.is_none_or(|until| Instant::now() < until) && unanswered.again().await {
+                    if until.is_none_or(|until| Instant::now() < until) && again(&mut unanswered).await {
                         continue;
                     }
                     return Err(refused);
                 }
                 // Once we stand in line, a restart of the engine is no reason to give up the wait.
-                ErrorKind::Unavailable if place.taken && unanswered.again().await => {}
+                ErrorKind::Unavailable if place.taken && again(&mut unanswered).await => {}
                 _ => return Err(refused),
             }
             let now = Instant::now();
@@ -247,7 +283,7 @@ impl Locks {
             let slice = now + Duration::from_secs(3600);
             if let Err(error) = backend.wait(&req, owner, until.map_or(slice, |until| until.min(slice))).await {
                 tracing::debug!(%error, "waiting failed, asking again");
-                if !unanswered.again().await {
+                if !again(&mut unanswered).await {
                     return Err(error);
                 }
             }
@@ -258,21 +294,25 @@ impl Locks {
     async fn attempt(&self, req: &Arc<Acquire>, owner: Owner, meter: &Arc<ClassMeter>) -> Result<Lease> {
         let inner = &self.inner;
         let sent = inner.clock.now();
-        let grant = Attempt::new(&inner.backend, req, owner).await?;
+        let grant = Attempt::new(&inner.backend, req, owner, self.background()).await?;
         let machine = match inner.hold {
             Hold::Lease => LeaseMachine::new(sent, grant.ttl, req.max_hold, req.needs_progress),
             Hold::Held => LeaseMachine::held(sent, grant.ttl, req.max_hold),
         };
         if !machine.is_valid(inner.clock.now()) {
-            Handle::current().spawn(attempt::give_back(Arc::clone(&inner.backend), grant));
-            return Err(Error::new(ErrorKind::Unavailable, "the store's answer came after the end of the lease")
+            // Not given back here: we may ask again as this owner, and `Place` gives it back if we do not.
+            return Err(Error::new(ErrorKind::OutcomeUnknown, "the store's answer came after the end of the lease")
                 .with("key", &req.key)
                 .hint("the store is slower than the ttl; choose a longer one"));
         }
         let lock = Arc::new(HeldLock::new(grant, machine, sent, Arc::clone(meter), Arc::clone(&inner.clock)));
         inner.keeper.watch(&lock, sent + req.ttl / 3);
-        Ok(Lease::new(lock, Arc::clone(&inner.keeper), Arc::clone(&inner.backend)))
+        Ok(Lease::new(lock, Arc::clone(&inner.keeper), Arc::clone(&inner.backend), self.background()))
     }
+}
+
+async fn again(tries: &mut Option<Tries>) -> bool {
+    tries.get_or_insert_with(|| RetryPolicy::default().start()).again().await
 }
 
 /// Counts a waiter while it lives.

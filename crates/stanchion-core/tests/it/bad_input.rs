@@ -150,7 +150,7 @@ async fn slots_that_disagree_are_refused_by_the_lock() {
 #[tokio::test]
 async fn a_wait_without_end_is_no_overflow() {
     let locks = Locks::new(CasLock::new(MemoryStore::new()));
-    let endless = request().wait(Wait::For(Duration::MAX)).max_hold(Duration::MAX);
+    let endless = request().wait(Wait::For(Duration::MAX)).max_hold(Duration::MAX).unwrap();
     let lease = locks.acquire(&endless).await.unwrap();
     lease.release().await.unwrap();
     locks.acquire_all(&[endless]).await.unwrap().release().await.unwrap();

@@ -557,7 +557,7 @@ async fn work_that_ends_without_its_lock_is_no_success() {
 async fn max_hold_ends_a_lease_and_a_stuck_holder_loses_one_that_needs_progress() {
     let b = bench();
     let started = Instant::now();
-    let lease = b.locks.acquire(&short(&b.key, 300).max_hold(Duration::from_secs(2))).await.unwrap();
+    let lease = b.locks.acquire(&short(&b.key, 300).max_hold(Duration::from_secs(2)).unwrap()).await.unwrap();
     assert_eq!(lease.lost().await, LostReason::MaxHold);
     assert_eq!(started.elapsed().as_secs(), 2);
     drop(lease);

@@ -79,6 +79,10 @@ END $$;
 -- Adds the columns and the trigger.
 CREATE OR REPLACE FUNCTION stanchion_guard.protect(p_table regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+  -- Before an update such columns are empty, so a touch could not be told from a write.
+  IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = p_table AND attgenerated = 's' AND NOT attisdropped) THEN
+    RAISE EXCEPTION 'a table with stored generated columns cannot be guarded' USING ERRCODE = '0A000';
+  END IF;
   EXECUTE format('ALTER TABLE %s ADD COLUMN IF NOT EXISTS fence bigint, ADD COLUMN IF NOT EXISTS fence_lease text', p_table);
   EXECUTE format('DROP TRIGGER IF EXISTS stanchion_guard ON %s', p_table);
   EXECUTE format('CREATE TRIGGER stanchion_guard BEFORE INSERT OR UPDATE OR DELETE ON %s '

@@ -8,7 +8,7 @@ BEGIN IMMEDIATE;
 -- The last token that has touched a row. It outlives the row: a floor is never removed and never sinks.
 CREATE TABLE IF NOT EXISTS stanchion_fence (
   resource TEXT PRIMARY KEY NOT NULL,  -- 'table:key'
-  number   INTEGER NOT NULL,           -- a token is NUMBER-NONCE, as in the variable STANCHION_FENCE
+  number   INTEGER NOT NULL,           -- a token is NUMBER-NONCE: $STANCHION_FENCE-$STANCHION_LEASE_ID
   nonce    TEXT NOT NULL
 ) WITHOUT ROWID;
 

@@ -133,11 +133,11 @@ impl Dir {
     }
 
     fn check_writable(&self) -> Result<(), Error> {
-        let probe = self.path.join(format!(".probe-{}", std::process::id()));
-        private(OpenOptions::new().write(true).create(true).truncate(true))
+        // A name that nobody can have prepared, and never an existing file: a link planted here must lead nowhere.
+        let probe = self.path.join(format!(".probe-{:016x}", stanchion_core::Owner::random().nonce()));
+        private(OpenOptions::new().write(true).create_new(true))
             .open(&probe)
             .map_err(|e| trouble("cannot write to the lock folder", &self.path, e))?;
-        // Somebody else with our process id (another container) may have removed it first.
         std::fs::remove_file(&probe).ok();
         Ok(())
     }

@@ -48,8 +48,11 @@ pub(crate) fn running(error: tokio_postgres::Error, host: &str, effect: Effect) 
     let built = match error.code() {
         Some(code) if is_refusal(code) => Error::new(ErrorKind::Denied, "PostgreSQL does not let this role do that")
             .hint("grant the role what it needs"),
-        // The server may have committed before it was told to stop, and its last word replaces the answer.
-        Some(code) if code.code().starts_with("57P") => return lost(host, effect).with("said", said),
+        // The server may have committed before it was told to stop, and its last word replaces the answer; a pooler
+        // whose server connection broke says 08.
+        Some(code) if matches!(&code.code()[..2], "08") || code.code().starts_with("57P") => {
+            return lost(host, effect).with("said", said);
+        }
         Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => return running_on_standby(host),
         Some(code) if is_rollback(code) => Error::new(ErrorKind::Unavailable, "PostgreSQL rolled back again and again"),
         Some(code) if matches!(&code.code()[..2], "53" | "58" | "55") => {

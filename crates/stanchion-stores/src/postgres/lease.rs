@@ -28,7 +28,7 @@ const TIDY_EVERY: u64 = 4096;
 
 /// Lease locks in PostgreSQL.
 #[derive(Debug)]
-pub struct PostgresLocks {
+pub(crate) struct PostgresLocks {
     pool: Arc<Pool>,
     listener: Arc<Listener>,
     capability: Capability,

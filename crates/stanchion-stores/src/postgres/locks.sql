@@ -264,8 +264,9 @@ BEGIN
   t := clock_timestamp();
   v_held := (r.until > t AND NOT r.reserved)
     OR EXISTS (SELECT FROM stanchion.lock_shares WHERE key = p_key AND until > t AND NOT reserved);
-  DELETE FROM stanchion.lock_shares WHERE key = p_key;
-  PERFORM stanchion.lock_serve(p_key, NULL, true);
+  -- Who has been called, and not yet come, keeps its turn.
+  DELETE FROM stanchion.lock_shares WHERE key = p_key AND NOT reserved;
+  PERFORM stanchion.lock_serve(p_key, NULL, NOT r.reserved);
   RETURN v_held;
 END $$;
 

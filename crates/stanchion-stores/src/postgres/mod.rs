@@ -30,9 +30,9 @@ use self::pool::Pool;
 use self::schema::Schema;
 use self::target::Target;
 
-pub use self::lease::PostgresLocks;
-pub use self::records::PostgresStore;
-pub use self::session::SessionLocks;
+use self::lease::PostgresLocks;
+use self::records::PostgresStore;
+use self::session::SessionLocks;
 pub use self::xact::{lock_in_transaction, lock_in_transaction_of};
 
 pub(crate) static BACKEND: Postgres = Postgres;

@@ -30,7 +30,7 @@ const READ: &str = "SELECT key, value, version, fence, nonce, (extract(epoch FRO
 
 /// Records in PostgreSQL.
 #[derive(Debug)]
-pub struct PostgresStore {
+pub(crate) struct PostgresStore {
     pool: Arc<Pool>,
     listener: Arc<Listener>,
     namespace: String,

@@ -31,7 +31,7 @@ const SPARE: usize = 4;
 
 /// Advisory locks of database sessions.
 #[derive(Debug)]
-pub struct SessionLocks {
+pub(crate) struct SessionLocks {
     inner: Arc<Inner>,
 }
 

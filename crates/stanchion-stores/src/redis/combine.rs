@@ -1,6 +1,6 @@
 //! Many operations, few calls: what arrives while a call is under way leaves together in the next one.
 //!
-//! A lone caller is never delayed: its operation is sent at once, by itself. In company, the next call is sent
+//! A lone caller's operation is sent at once, by itself. In company, the next call is sent
 //! *before* the answers of the last are given out, so that the server works while our callers do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,26 +89,25 @@ impl Combiner {
     }
 
     /// Runs one operation, possibly in company.
+    ///
+    /// The call runs in a task of its own: a caller that is not polled, or gives up, holds up nobody else.
     pub(super) async fn run(self: &Arc<Self>, op: Op) -> Answer {
-        let queued = {
+        let (sender, receiver) = oneshot::channel();
+        {
             let mut state = self.state();
-            if state.calls > 0 {
-                let (sender, receiver) = oneshot::channel();
-                state.waiting.push((op, sender));
-                Ok(receiver)
-            } else {
-                state.calls = 1;
-                Err(op)
-            }
-        };
-        match queued {
-            Ok(receiver) => receiver.await.unwrap_or_else(|_| Err(Fault::Lost("the runtime has ended".to_owned()))),
-            Err(op) => {
-                let _turn = Turn(self);
-                let mut answers = self.call(std::slice::from_ref(&op)).await?;
-                answers.pop().ok_or(Fault::Garbled)
+            state.waiting.push((op, sender));
+            if state.calls == 0 {
+                self.start(&mut state);
             }
         }
+        receiver.await.unwrap_or_else(|_| Err(Fault::Lost("the runtime has ended".to_owned())))
+    }
+
+    fn start(self: &Arc<Self>, state: &mut State) {
+        state.calls += 1;
+        // Made before the task is: also one that is never polled counts itself out.
+        let end = End(Some(Arc::clone(self)));
+        tokio::spawn(Arc::clone(self).drain(end));
     }
 
     /// The command for these operations.
@@ -128,8 +127,7 @@ impl Combiner {
     }
 
     /// Serves those who wait until nobody does.
-    async fn drain(self: Arc<Self>) {
-        let mut end = End(Some(&self));
+    async fn drain(self: Arc<Self>, mut end: End) {
         let mut done: Option<Done> = None;
         loop {
             let (ops, senders) = self.next();
@@ -164,8 +162,7 @@ impl Combiner {
         let mut state = self.state();
         let most = state.waiting.len().min(MOST);
         if state.waiting.len() > most && state.calls < CALLS {
-            state.calls += 1;
-            tokio::spawn(Arc::clone(self).drain());
+            self.start(&mut state);
         }
         state.waiting.drain(..most).filter(|(_, sender)| !sender.is_closed()).unzip()
     }
@@ -188,38 +185,17 @@ fn send(sender: Sender, answer: Answer) {
     drop(sender.send(answer));
 }
 
-/// The right to one call. When its operation is done or dropped, those who wait go on in a task of their
-/// own, so that no caller's cancellation can touch another's operation.
-struct Turn<'a>(&'a Arc<Combiner>);
+/// Counts a call out. If its task is dropped half-way, nobody else would serve those who wait.
+struct End(Option<Arc<Combiner>>);
 
-impl Drop for Turn<'_> {
+impl Drop for End {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        if state.waiting.is_empty() {
+        if let Some(combiner) = self.0.take() {
+            let mut state = combiner.state();
             state.calls -= 1;
-            return;
+            for (_, sender) in state.waiting.drain(..) {
+                send(sender, Err(Fault::NotSent(ErrorKind::Unavailable, "the runtime has ended".to_owned())));
+            }
         }
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(Arc::clone(self.0).drain())),
-            Err(_) => fail(state),
-        }
-    }
-}
-
-/// If the task of [`Combiner::drain`] is dropped half-way, nobody else would serve those who wait.
-struct End<'a>(Option<&'a Combiner>);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        if let Some(combiner) = self.0 {
-            fail(combiner.state());
-        }
-    }
-}
-
-fn fail(mut state: MutexGuard<'_, State>) {
-    state.calls -= 1;
-    for (_, sender) in state.waiting.drain(..) {
-        send(sender, Err(Fault::NotSent(ErrorKind::Unavailable, "the runtime has ended".to_owned())));
     }
 }

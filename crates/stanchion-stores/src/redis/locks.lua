@@ -100,7 +100,8 @@ local function slow(code, key, owner, at)
       local alive = queue:sub(33, 45) > stamp
       if alive then
         if not fits(mode) then return end
-        if channel ~= '' then
+        -- Whoever asks is alive, and need not be called.
+        if channel ~= '' and not (code == 'A' and queue:sub(1, 32) == owner) then
           local heard = redis.pcall('PUBLISH', channel:sub(2), queue:sub(17, 32))
           alive = channel:sub(1, 1) ~= '!' or heard ~= 0
         end

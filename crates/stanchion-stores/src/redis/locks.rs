@@ -61,13 +61,19 @@ impl RedisLocks {
         let mut both = ::redis::pipe();
         both.add_command(self.combiner.command(std::slice::from_ref(&op)));
         both.cmd("WAIT").arg(self.hub.options.replicas).arg(u64::try_from(wait).unwrap_or(1000));
-        let answers = match self.hub.send_both(&both).await {
-            Err(fault) if fault.no_script() => {
-                self.hub.send(script::LOCKS.load()).await?;
-                self.hub.send_both(&both).await?
-            }
-            answers => answers?,
+        let mut answers = self.hub.send_both(&both).await;
+        // A refusal of one command can come as the error of the pair, or as its own answer.
+        let unloaded = match &answers {
+            Err(fault) => fault.no_script(),
+            Ok(answers) => answers
+                .first()
+                .is_some_and(|first| first.clone().extract_error().is_err_and(|e| Fault::lost(&e).no_script())),
         };
+        if unloaded {
+            self.hub.send(script::LOCKS.load()).await?;
+            answers = self.hub.send_both(&both).await;
+        }
+        let answers = answers?;
         let [answer, have] = <[Value; 2]>::try_from(answers).map_err(|_| Fault::Garbled)?;
         let answer = match answer.extract_error() {
             Ok(Value::Array(mut answers)) => answers.pop().ok_or(Fault::Garbled)?,

@@ -208,7 +208,8 @@ impl RecordStore for RedisStore {
     async fn scan(&self, prefix: &str, page: Page) -> Result<Vec<(Key, Record)>> {
         let mut start = match page.after {
             Some(after) if after.as_str() >= prefix => format!("({after}"),
-            _ if prefix.is_empty() => "-".to_owned(),
+            // Keys of users begin at the space or later; our own begin before it.
+            _ if prefix.is_empty() => "[ ".to_owned(),
             _ => format!("[{prefix}"),
         };
         // No key contains the byte 255, so this is just past the last one with the prefix.

@@ -202,7 +202,7 @@ impl Wake {
             Some(waiter) => waiter.called.notify_one(),
             None => {
                 if table.early.len() == EARLY_MOST {
-                    table.early.clear();
+                    table.early.remove(0);
                 }
                 table.early.push(nonce);
             }

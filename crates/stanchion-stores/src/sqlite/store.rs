@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -51,7 +51,7 @@ struct Inner {
     shared: Arc<Shared>,
     jobs: Sender<Job>,
     changed: Arc<Notify>,
-    watching: OnceLock<()>,
+    watching: Mutex<bool>,
     /// Bytes written since the log was last tidied.
     written: AtomicUsize,
     tidy: SyncSender<()>,
@@ -77,7 +77,7 @@ impl SqliteStore {
         let (tidy, wanted) = sync_channel(1);
         let database = path.clone();
         thread("stanchion-tidy", move || keep_tidy(&database, durability, &wanted))?;
-        let (watching, written) = (OnceLock::new(), AtomicUsize::new(0));
+        let (watching, written) = (Mutex::new(false), AtomicUsize::new(0));
         Ok(Self { inner: Arc::new(Inner { path, durability, shared, jobs, changed, watching, written, tidy }) })
     }
 
@@ -129,7 +129,8 @@ impl SqliteStore {
 
     /// Starts the thread that listens for other processes' writes, once somebody waits for them.
     fn watch(&self) -> Result<()> {
-        if self.inner.watching.set(()).is_err() {
+        let mut watching = self.inner.watching.lock().unwrap_or_else(PoisonError::into_inner);
+        if *watching {
             return Ok(());
         }
         let path = beside(&self.inner.path, ".queue");
@@ -144,7 +145,9 @@ impl SqliteStore {
                     None => return,
                 }
             }
-        })
+        })?;
+        *watching = true;
+        Ok(())
     }
 }
 
@@ -211,7 +214,9 @@ impl RecordStore for SqliteStore {
                 Answer::Version(version) => version,
                 other => return Err(unexpected(&other)),
             };
-            if found != since || tokio::time::timeout_at(until, written).await.is_err() {
+            // A look now and then also without a sign: the watcher may have gone, and expiry makes none.
+            let look = until.min(Instant::now() + LOOK);
+            if found != since || (tokio::time::timeout_at(look, written).await.is_err() && look == until) {
                 return Ok(());
             }
         }

@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use rusqlite::{Connection, params};
+use stanchion_testkit::engines::Skip;
 
 const INSTALL: &str = include_str!("../../guards/sqlite/install.sql");
 const README: &str = include_str!("../../guards/sqlite/README.md");
@@ -168,16 +169,18 @@ fn the_python_example_writes_and_is_refused() {
         .unwrap();
     db.execute_batch(&INSTALL.replace("{table}", "accounts").replace("{key}", "id")).unwrap();
     let program = README.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
-    let run = |token: &str| {
-        Command::new("python3").arg("-c").arg(program).env("STANCHION_FENCE", token).current_dir(folder.path()).output()
+    // As `stanchion run` sets them.
+    let run = |fence: &str, lease: &str| {
+        let mut python = Command::new("python3");
+        python.arg("-c").arg(program).env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease);
+        python.current_dir(folder.path()).output()
     };
-    let Ok(first) = run("7-00000000000000aa") else {
-        eprintln!("not run: there is no python3 on this machine");
-        return;
+    let Ok(first) = run("7", "00000000000000aa") else {
+        return Skip::new("there is no python3 on this machine").report();
     };
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     assert_eq!(balance(&db), 90);
-    let stale = run("6-00000000000000bb").unwrap();
+    let stale = run("6", "00000000000000bb").unwrap();
     assert!(!stale.status.success() && String::from_utf8_lossy(&stale.stderr).contains("be above 7"));
     assert_eq!(balance(&db), 90);
 }
@@ -191,24 +194,23 @@ fn the_shell_example_writes_and_is_refused() {
         .unwrap();
     db.execute_batch(&INSTALL.replace("{table}", "accounts").replace("{key}", "id")).unwrap();
     if Command::new("sqlite3").arg("-version").output().is_err() {
-        eprintln!("not run: there is no sqlite3 on this machine");
-        return;
+        return Skip::new("there is no sqlite3 on this machine").report();
     }
-    let line =
-        README.split("stanchion run --lock account-1 -- sh -c '\n").nth(1).unwrap().split("'\n```").next().unwrap();
-    let run = |token: &str| {
+    let script = README.split("```sh\n#!/bin/sh\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let run = |fence: &str, lease: &str| {
         Command::new("sh")
             .arg("-c")
-            .arg(line)
-            .env("STANCHION_FENCE", token)
+            .arg(script)
+            .env("STANCHION_FENCE", fence)
+            .env("STANCHION_LEASE_ID", lease)
             .current_dir(folder.path())
             .output()
             .unwrap()
     };
-    let first = run("7-00000000000000aa");
+    let first = run("7", "00000000000000aa");
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     assert_eq!((balance(&db), String::from_utf8_lossy(&first.stdout).trim()), (90, "1|7"));
-    let stale = run("6-00000000000000bb");
+    let stale = run("6", "00000000000000bb");
     assert!(!stale.status.success() && String::from_utf8_lossy(&stale.stderr).contains("fence rejected"), "{stale:?}");
     assert_eq!((balance(&db), String::from_utf8_lossy(&stale.stdout).trim()), (90, "0|7"));
 }

@@ -20,6 +20,11 @@ pub struct Skip {
 }
 
 impl Skip {
+    /// Something else that a test needs and this machine cannot have.
+    pub fn new(reason: impl Into<String>) -> Skip {
+        Skip { reason: reason.into() }
+    }
+
     /// Prints the skip and notes it in the file that `cargo xtask test` shows at the end (`STANCHION_SKIPS`).
     pub fn report(&self) {
         let thread = std::thread::current();

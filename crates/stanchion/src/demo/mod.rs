@@ -154,12 +154,12 @@ fn show(rounds: &[Round]) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     print(&format!("\n{table}\n"));
-    match (rounds[0].lost(), rounds[1].lost()) {
+    match (rounds[0].lost(), rounds[1..].iter().map(Round::lost).sum::<u64>()) {
         (0, _) => print("The unguarded round lost nothing this time; try --calls 2000."),
         (lost, 0) => {
             print(&format!("Unguarded, {lost} acknowledged calls are gone, and no error said so. Guarded, none."))
         }
-        (_, lost) => print(&format!("THE GUARDED ROUND LOST {lost} CALLS. This is a bug; please report it.")),
+        (_, lost) => print(&format!("GUARDED CALLS WERE LOST: {lost}. This is a bug; please report it.")),
     }
     print(
         "A killed process may have written its last call without telling us: then the file is ahead by one, never behind.",

@@ -37,7 +37,7 @@ impl Child {
         let failed = |what: &'static str| move |e: std::io::Error| Error::new(ErrorKind::Unexpected, what).because(e);
         let signals = Signals::for_running()?;
         let own_group = !std::io::stdin().is_terminal();
-        let me = std::env::current_exe().map_err(failed("our own program file is not known"))?;
+        let me = own_program().map_err(failed("our own program file is not known"))?;
         let mut command = std::process::Command::new(me);
         command.arg(STAGE).arg(std::process::id().to_string()).args(&args.command).envs(environment(opened, leases));
         if own_group {
@@ -106,6 +106,14 @@ impl Child {
         self.send(Signal::KILL);
     }
 
+    /// Kills what the ended command has left behind, where it has a group of its own. The group's number stays
+    /// taken while somebody is in it.
+    pub(super) fn kill_group(&mut self) {
+        if self.own_group {
+            self.send(Signal::KILL);
+        }
+    }
+
     fn send(&self, signal: Signal) {
         let sent = if self.own_group { kill_process_group(self.pid, signal) } else { kill_process(self.pid, signal) };
         // It may have ended this very moment, which is what most signals want anyway.
@@ -124,6 +132,12 @@ impl From<ExitStatus> for Ended {
         let code = signal.map_or_else(|| status.code().unwrap_or(i32::from(exit::FAILED)), |signal| 128 + signal);
         Self { code: u8::try_from(code).unwrap_or(exit::FAILED), signal, lost: false }
     }
+}
+
+/// The program that runs, even if its file has been replaced meanwhile by another version.
+fn own_program() -> std::io::Result<std::path::PathBuf> {
+    let running = std::path::Path::new("/proc/self/exe");
+    if running.exists() { Ok(running.to_owned()) } else { std::env::current_exe() }
 }
 
 /// A signal that was sent to us.

@@ -57,6 +57,8 @@ impl Child {
 
     pub(super) fn resume(&mut self) {}
 
+    pub(super) fn kill_group(&mut self) {}
+
     pub(super) fn terminate(&mut self) {
         self.kill();
     }

@@ -11,6 +11,8 @@ mod stage;
 mod status;
 mod waiting;
 
+use std::time::Duration;
+
 use stanchion_core::{Acquire, Error, ErrorKind, Identity, Key, Lease, Leases, Locks, Mode, Released, Result};
 use stanchion_stores::OpenedLocks;
 
@@ -22,44 +24,55 @@ use crate::cli::{Cli, IfBusy, OnLost, RunArgs};
 use crate::exit::{self, say};
 use crate::{lock, store};
 
+/// How long a finished run waits for what it has left to clean up: late grants, places in queues.
+const CLEAN_UP: Duration = Duration::from_secs(2);
+
 pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
     let requests = requests(args)?;
     let mut status = Status::open(args.status_fd)?;
     let opened = store::open_locks(&cli.store).await?;
     refuse_own_lock(&opened, &args.locks).await?;
     let locks = Locks::shared(opened.locks.clone());
+    let code = run_locked(args, &requests, &opened, &locks, &mut status).await;
+    if tokio::time::timeout(CLEAN_UP, locks.settled()).await.is_err() {
+        tracing::warn!("the store does not answer; what is left there ends by itself");
+    }
+    code
+}
 
+async fn run_locked(
+    args: &RunArgs,
+    requests: &[Acquire],
+    opened: &OpenedLocks,
+    locks: &Locks,
+    status: &mut Status,
+) -> Result<u8> {
     status.waiting(&args.locks);
-    let leases = match waiting::acquire(&locks, &requests, args.quiet).await {
+    let leases = match waiting::acquire(locks, requests, args.quiet).await {
         Ok(waiting::Waited::Acquired(leases)) => leases,
         Ok(waiting::Waited::Interrupted(signal)) => return Ok(128 + signal),
-        Err(e) if e.kind() == ErrorKind::Contended => return busy(args, &mut status, e),
+        Err(e) if e.kind() == ErrorKind::Contended => return busy(args, status, e),
         Err(e) => return Err(e),
     };
     status.acquired(&leases);
 
-    let mut child = Child::start(args, &opened, &leases)?;
-    let ended = guard(&mut child, &leases, args, &mut status).await?;
+    let mut child = Child::start(args, opened, &leases)?;
+    let ended = guard(&mut child, &leases, args, status).await?;
     status.child_exit(&ended);
     let released = leases.release().await;
     status.released(&released);
-    match released {
-        Ok(Released::Released) if !ended.lost => Ok(ended.code),
-        Ok(_) if args.on_lost == OnLost::Warn => Ok(ended.code),
-        Ok(_) => {
-            say("error: the lock was lost while the command ran");
-            say(
-                "hint: what it wrote is only safe where the store checked STANCHION_FENCE; a longer --ttl survives longer pauses",
-            );
-            Ok(exit::LOST)
-        }
-        // The command has ended and its code is what the caller asked for; the lock ends by itself.
-        Err(e) if !ended.lost => {
-            say(&format!("stanchion: warning: the lock could not be given back ({e}); it ends by itself"));
-            Ok(ended.code)
-        }
-        Err(_) => Ok(exit::LOST),
+    if let Err(e) = &released {
+        say(&format!("stanchion: warning: the lock could not be given back ({e}); it ends by itself"));
     }
+    let lost = ended.lost || matches!(released, Ok(Released::NotHeld));
+    if !lost || args.on_lost == OnLost::Warn {
+        return Ok(ended.code);
+    }
+    say("error: the lock was lost while the command ran");
+    say(
+        "hint: what it wrote is only safe where the store checked STANCHION_FENCE; a longer --ttl survives longer pauses",
+    );
+    Ok(exit::LOST)
 }
 
 fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
@@ -77,28 +90,25 @@ fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
             .wait(args.wait)
             .floor(args.floor)
             .identity(identity.clone());
-        Ok(match args.max_hold {
+        match args.max_hold {
             Some(limit) => request.max_hold(limit),
-            None => request,
-        })
+            None => Ok(request),
+        }
     };
     args.locks.iter().map(request).collect()
 }
 
 /// A nested `run` on a lock that our parent holds for us would wait for ever.
 async fn refuse_own_lock(opened: &OpenedLocks, names: &[Key]) -> Result<()> {
-    let held = std::env::var("STANCHION_LOCK").unwrap_or_default();
-    let lease_id = std::env::var("STANCHION_LEASE_ID").unwrap_or_default();
-    if std::env::var("STANCHION_BACKEND").ok().as_deref() != Some(opened.shown.as_str()) {
-        return Ok(());
-    }
-    for name in names.iter().filter(|name| held.lines().any(|held| held == name.as_str())) {
+    for name in names {
+        let above = environment::held_above(&opened.shown, name);
+        if above.is_empty() {
+            continue;
+        }
         // The environment may be older than the lock: only a lease that is still there counts.
         let info = lock::find(&*opened.locks, name).await?;
         let ours = info.is_some_and(|info| {
-            info.holders
-                .iter()
-                .any(|holder| holder.fence.is_none_or(|fence| lease_id.lines().any(|id| id == fence.lease_id())))
+            info.holders.iter().any(|holder| holder.fence.is_none_or(|fence| above.contains(&fence.lease_id())))
         });
         if ours {
             return Err(Error::new(ErrorKind::Deadlock, "the lock is already held by your parent process")
@@ -116,7 +126,7 @@ fn busy(args: &RunArgs, status: &mut Status, error: Error) -> Result<u8> {
     if args.if_busy == IfBusy::Skip {
         return Ok(0);
     }
-    let name = args.locks.iter().map(Key::as_str).collect::<Vec<_>>().join(", ");
+    let name = args.locks.first().map_or("NAME", Key::as_str);
     let error = error.hint(format!("`stanchion why {name}` says more; --wait 2m waits longer; --if-busy skip exits 0"));
     exit::report(&error);
     Ok(args.busy_code)
@@ -125,7 +135,7 @@ fn busy(args: &RunArgs, status: &mut Status, error: Error) -> Result<u8> {
 /// Sees the child to its end: forwards signals, and stops it before the lock can pass on.
 async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut Status) -> Result<Ended> {
     // A grace that eats more than a third of the ttl would shoot at a healthy holder between two renewals.
-    let grace = args.grace.min(args.ttl / 3);
+    let grace = args.grace.min(args.ttl / 3).min(args.max_hold.map_or(Duration::MAX, |limit| limit / 3));
     let kill = args.on_lost == OnLost::Kill;
     let mut phase = Phase::Held;
     loop {
@@ -148,7 +158,7 @@ async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut 
                 Happened::Ended(ended) => {
                     // What it has started may have ignored the SIGTERM that ended it.
                     if phase != Phase::Held && kill {
-                        child.kill();
+                        child.kill_group();
                     }
                     return Ok(Ended { lost: phase != Phase::Held, ..ended });
                 }
@@ -156,7 +166,7 @@ async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut 
             () = boot_timer::sleep_until(alarm), if phase != Phase::Lost => {
                 // A renewal that came in time has moved the deadline; the next round sees it.
                 if phase == Phase::Held && kill && leases.iter().filter_map(Lease::valid_until).min() == deadline {
-                    say("stanchion: the lock is not renewed in time; SIGTERM now, SIGKILL before it can pass on");
+                    say("stanchion: the lock is about to end; SIGTERM now, SIGKILL before it can pass on");
                     status.losing();
                     child.terminate();
                     phase = Phase::Ending;

@@ -18,11 +18,11 @@ impl Status {
     pub(super) fn open(fd: Option<u32>) -> Result<Self> {
         let file = fd
             .map(|fd| {
-                File::options().write(true).open(format!("/dev/fd/{fd}")).map_err(|e| {
+                File::options().append(true).open(format!("/dev/fd/{fd}")).map_err(|e| {
                     Error::new(ErrorKind::Invalid, "--status-fd is not open for writing")
                         .with("fd", fd)
                         .because(e)
-                        .hint("as in: stanchion run --status-fd 3 … 3>status.jsonl")
+                        .hint("a file or a pipe, as in: stanchion run --status-fd 3 … 3>status.jsonl")
                 })
             })
             .transpose()?;
@@ -31,7 +31,8 @@ impl Status {
 
     fn line(&mut self, value: &Value) {
         if let Some(file) = &mut self.file
-            && let Err(error) = writeln!(file, "{value}")
+            // In one piece, so that the lines of two runs do not mix.
+            && let Err(error) = file.write_all(format!("{value}\n").as_bytes())
         {
             tracing::warn!(%error, "the status reader is gone");
             self.file = None;

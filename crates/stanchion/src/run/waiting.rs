@@ -1,5 +1,6 @@
 //! Waiting for the lock, and saying so.
 
+use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -22,46 +23,43 @@ pub(super) enum Waited {
 
 pub(super) async fn acquire(locks: &Locks, requests: &[Acquire], quiet: bool) -> Result<Waited> {
     let mut signals = Signals::for_waiting()?;
-    let mut shown = Shown { live: std::io::stderr().is_terminal(), quiet, lines: 0, since: Instant::now() };
+    let shown = Shown { live: std::io::stderr().is_terminal(), quiet, lines: Cell::new(0), since: Instant::now() };
     let acquiring = locks.acquire_all(requests);
-    tokio::pin!(acquiring);
-    let mut next = Instant::now() + PATIENCE;
-    loop {
-        tokio::select! {
-            biased;
-            signal = signals.next() => {
-                shown.clear();
-                return Ok(Waited::Interrupted(signal.number()));
-            }
-            leases = &mut acquiring => {
-                shown.clear();
-                let leases = leases?;
-                shown.acquired(requests);
-                return Ok(Waited::Acquired(leases));
-            }
-            () = tokio::time::sleep_until(next), if !quiet && requests.iter().any(|req| req.wait != Wait::No) => {
-                next = Instant::now() + PATIENCE;
-                shown.waiting(locks, requests).await;
-            }
+    // Beside the others: a store that is slow to list must hold up neither a signal nor the lock itself.
+    let telling = async {
+        loop {
+            tokio::time::sleep(PATIENCE).await;
+            shown.waiting(locks, requests).await;
         }
+    };
+    let outcome = tokio::select! {
+        biased;
+        signal = signals.next() => Ok(Waited::Interrupted(signal.number())),
+        leases = acquiring => leases.map(Waited::Acquired),
+        () = telling, if !quiet && requests.iter().any(|req| req.wait != Wait::No) => unreachable!("it tells for ever"),
+    };
+    shown.clear();
+    if matches!(outcome, Ok(Waited::Acquired(_))) {
+        shown.acquired(requests);
     }
+    outcome
 }
 
 /// What the user has been told.
 struct Shown {
     live: bool,
     quiet: bool,
-    lines: u32,
+    lines: Cell<u32>,
     since: Instant,
 }
 
 impl Shown {
     /// On a terminal one line that changes; elsewhere one line, once.
-    async fn waiting(&mut self, locks: &Locks, requests: &[Acquire]) {
-        if !self.live && self.lines > 0 {
+    async fn waiting(&self, locks: &Locks, requests: &[Acquire]) {
+        if !self.live && self.lines.get() > 0 {
             return;
         }
-        self.lines += 1;
+        self.lines.set(self.lines.get() + 1);
         for req in requests {
             let Ok(Some(info)) = lock::find(&**locks.backend(), &req.key).await else { continue };
             let Some(holder) = info.holders.first() else { continue };
@@ -80,13 +78,13 @@ impl Shown {
     }
 
     fn clear(&self) {
-        if self.live && self.lines > 0 {
+        if self.live && self.lines.get() > 0 {
             write!(std::io::stderr(), "\r\x1b[2K").unwrap_or_default();
         }
     }
 
     fn acquired(&self, requests: &[Acquire]) {
-        if !self.quiet && self.lines > 0 {
+        if !self.quiet && self.lines.get() > 0 {
             let names = requests.iter().map(|req| format!("'{}'", req.key)).collect::<Vec<_>>().join(", ");
             say(&format!("stanchion: acquired {names} after {}", duration(self.since.elapsed())));
         }

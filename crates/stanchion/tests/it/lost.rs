@@ -86,7 +86,45 @@ async fn a_lost_lock_kills_the_whole_process_group() {
 async fn max_hold_ends_even_a_healthy_lease() {
     let redis = Redis::start().await;
     let home = Home::with_store(redis.url());
-    home.output(&["run", "--lock", "a", "--max-hold", "300ms", "--grace", "100ms", "--", "sleep", "60"]).exits(76);
+    home.output(&["run", "--lock", "a", "--max-hold", "300ms", "--", "sleep", "60"]).exits(76);
+    // Shorter than the default grace, and still not shot at from the start.
+    home.output(&["run", "--lock", "a", "--max-hold", "3s", "--", "sh", "-c", "sleep 0.3; exit 5"]).exits(5);
+    home.output(&["run", "--lock", "a", "--max-hold", "0s", "--", "true"]).exits(78).says("max_hold");
+}
+
+#[tokio::test]
+async fn on_lost_warn_passes_the_code_of_the_command() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let (ready, done) = (home.path("ready"), home.path("done"));
+    let script = format!(": > {}; while [ ! -e {} ]; do sleep 0.02; done; exit 9", ready.display(), done.display());
+    let args = ["run", "--ttl", "300ms", "--on-lost", "warn", "--lock", "a", "--", "sh", "-c", &script];
+    let mut process = home.command(&args).stderr(std::process::Stdio::piped()).spawn().expect("stanchion starts");
+    eventually_sync(PATIENCE, "the command runs", || ready.exists());
+    redis.kill();
+    let mut err = String::new();
+    let mut lines = std::io::BufReader::new(process.stderr.take().expect("its stderr is ours"));
+    while !err.contains("the lock is lost") {
+        let read = std::io::BufRead::read_line(&mut lines, &mut err).expect("text");
+        assert!(read > 0, "it never said that the lock is lost: {err}");
+    }
+    std::fs::write(&done, "").expect("the mark");
+    assert_eq!(process.wait().expect("it ends").code(), Some(9));
+}
+
+#[tokio::test]
+async fn giving_up_leaves_nothing_held_in_the_store() {
+    let redis = Redis::start().await;
+    let home = Home::with_store(redis.url());
+    let _b = home.hold("b", &[]);
+    let args = ["run", "-q", "--lock", "a", "--lock", "b", "--wait", "forever", "--", "true"];
+    let mut waiter = home.command(&args).spawn().expect("stanchion starts");
+    let holds_a = || home.output(&["lock", "ls", "--json", "a"]).out.contains(&format!("\"pid\":{}", waiter.id()));
+    eventually_sync(PATIENCE, "it holds the first lock", holds_a);
+    crate::support::signal(waiter.id(), "TERM");
+    assert_eq!(waiter.wait().expect("it ends").code(), Some(143));
+    home.output(&["run", "--lock", "a", "--wait", "0", "--", "true"]).exits(0);
+    home.output(&["why", "b", "--json"]).exits(0).says("\"waiters\":[]");
 }
 
 #[tokio::test]

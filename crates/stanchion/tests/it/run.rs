@@ -85,6 +85,11 @@ fn a_nested_run_on_the_same_lock_fails_instead_of_waiting() {
         .exits(75)
         .says("your parent");
     home.output(&["run", "--lock", "a", "--", me, "run", "--lock", "b", "--", "true"]).exits(0);
+    let deep = [
+        "run", "--lock", "a", "--", me, "run", "--lock", "b", "--", me, "run", "--lock", "a", "--wait", "forever",
+        "--", "true",
+    ];
+    home.output(&deep).exits(75).says("your parent");
 }
 
 #[test]
@@ -169,4 +174,11 @@ fn status_lines_tell_what_really_happened() {
         .collect();
     assert_eq!(events, ["waiting", "acquired", "child_exit", "released"]);
     assert!(lines.contains("\"code\":75"), "{lines}");
+    // A file that is appended to keeps what earlier runs have written.
+    let appended = format!("exec 3>>{}; exec \"$0\" run --status-fd 3 --lock a -- true", file.display());
+    let mut shell = std::process::Command::new("sh");
+    shell.env("STANCHION_HOME", home.path("")).arg("-c").arg(appended).arg(env!("CARGO_BIN_EXE_stanchion"));
+    assert!(shell.status().expect("a shell").success());
+    let both = std::fs::read_to_string(&file).expect("status lines");
+    assert!(both.starts_with(&lines) && both.lines().count() == 8, "{both}");
 }

@@ -29,8 +29,14 @@ impl Home {
     /// `stanchion` in this home, without anything from our own environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stanchion"));
-        for name in ["STANCHION_STORE", "STANCHION_CHAOS", "STANCHION_LOCK", "STANCHION_LEASE_ID", "STANCHION_BACKEND"]
-        {
+        for name in [
+            "STANCHION_STORE",
+            "STANCHION_CHAOS",
+            "STANCHION_LOCK",
+            "STANCHION_LEASE_ID",
+            "STANCHION_BACKEND",
+            "STANCHION_HELD",
+        ] {
             command.env_remove(name);
         }
         if let Some(store) = &self.store {

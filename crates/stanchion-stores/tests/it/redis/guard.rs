@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use stanchion_core::{FencingToken, Owner};
-use stanchion_testkit::engines::Redis;
+use stanchion_testkit::engines::{Redis, Skip};
 use stanchion_testkit::eventually;
 
 use super::{PATIENCE, open, plain, request};
@@ -82,7 +82,7 @@ async fn the_examples_in_other_languages_run_and_are_refused() {
             command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
         };
         let Ok(first) = run(OLD) else {
-            eprintln!("SKIPPED: {program} is not installed");
+            Skip::new(format!("{program} is not installed")).report();
             continue;
         };
         assert_eq!((text(&first).as_str(), first.status.code()), ("count is 1", Some(0)), "{program}");

@@ -87,7 +87,7 @@ pub async fn max_hold_ends_the_lease(store: &StoreFactory) -> Outcome {
     let (locks, other) = (locks(store).await, store.locks().await);
     let key = Names::fresh().key("lock");
     let (limit, start) = (Duration::from_millis(200), Instant::now());
-    let wanted = request(store, &key).max_hold(limit);
+    let wanted = request(store, &key).max_hold(limit).must("a limit");
     let lease = locks.acquire(&wanted).await.must("it is free");
     assert_eq!(lost(store, &lease).await, LostReason::MaxHold);
     not_before(start, limit, "max_hold ended it");
