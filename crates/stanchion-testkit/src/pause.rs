@@ -38,6 +38,12 @@ impl Default for PauseDir {
 impl PauseDir {
     /// Makes an empty folder, which holds nobody.
     ///
+    /// ```
+    /// # use stanchion_testkit::pause::PauseDir;
+    /// let pauses = PauseDir::new();
+    /// assert_eq!(std::fs::read_dir(pauses.path()).unwrap().count(), 0);
+    /// ```
+    ///
     /// # Panics
     /// When there is no temporary folder.
     pub fn new() -> PauseDir {
@@ -45,11 +51,24 @@ impl PauseDir {
     }
 
     /// The folder.
+    ///
+    /// ```
+    /// # use stanchion_testkit::pause::PauseDir;
+    /// let pauses = PauseDir::new();
+    /// pauses.hold("lease.before-renew");
+    /// assert!(pauses.path().join("lease.before-renew.hold").exists());
+    /// ```
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// The environment variable that connects a process to this folder.
+    ///
+    /// ```
+    /// # use stanchion_testkit::pause::PauseDir;
+    /// let pauses = PauseDir::new();
+    /// assert_eq!(pauses.variable(), ("STANCHION_PAUSE_DIR", pauses.path().to_str().unwrap()));
+    /// ```
     ///
     /// # Panics
     /// When the temporary folder's name is not Unicode.
@@ -59,6 +78,13 @@ impl PauseDir {
 
     /// Holds every process that passes the point from now on.
     ///
+    /// ```
+    /// # use stanchion_testkit::pause::PauseDir;
+    /// let pauses = PauseDir::new();
+    /// pauses.hold("lease.before-renew");
+    /// assert!(pauses.path().join("lease.before-renew.hold").exists()); // what a process looks for
+    /// ```
+    ///
     /// # Panics
     /// When the folder cannot be written.
     pub fn hold(&self, name: &str) {
@@ -66,6 +92,21 @@ impl PauseDir {
     }
 
     /// Waits until a process is held at the point.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::{pause::PauseDir, process::Child};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let pauses = PauseDir::new();
+    /// pauses.hold("job");
+    /// // Stands for a program that calls `pause_point("job")`.
+    /// let program = r#"cd "$STANCHION_PAUSE_DIR"; >job.reached; while [ -e job.hold ]; do sleep 0.01; done"#;
+    /// let mut held = Child::spawn(Command::new("sh").args(["-c", program]).envs([pauses.variable()]));
+    /// pauses.reached("job", Duration::from_secs(10)).await;
+    /// # pauses.release("job");
+    /// # assert!(held.wait(Duration::from_secs(10)).await.success());
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When none arrives before the deadline.
@@ -75,6 +116,14 @@ impl PauseDir {
     }
 
     /// Lets the processes at this point go on.
+    ///
+    /// ```
+    /// # use stanchion_testkit::pause::PauseDir;
+    /// let pauses = PauseDir::new();
+    /// pauses.hold("lease.before-renew");
+    /// pauses.release("lease.before-renew");
+    /// assert_eq!(std::fs::read_dir(pauses.path()).unwrap().count(), 0);
+    /// ```
     ///
     /// # Panics
     /// When the folder cannot be written.

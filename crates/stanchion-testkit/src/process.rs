@@ -31,6 +31,10 @@ use crate::eventually::{eventually_sync, within};
 const HELPER: &str = "STANCHION_TEST_HELPER";
 
 /// Whether this process was started by [`Child::rerun_this_test`].
+///
+/// ```
+/// assert!(!stanchion_testkit::process::is_helper()); // nobody started this example that way
+/// ```
 pub fn is_helper() -> bool {
     std::env::var_os(HELPER).is_some()
 }
@@ -61,6 +65,16 @@ pub struct Child {
 impl Child {
     /// Starts a command with its standard input and output in the test's hands; errors go to the test's own.
     ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut echo = Child::spawn(Command::new("echo").arg("hello"));
+    /// assert_eq!(echo.next_line(PATIENCE).await.as_deref(), Some("hello"));
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the command cannot be started.
     pub fn spawn(command: &mut Command) -> Child {
@@ -81,6 +95,19 @@ impl Child {
 
     /// Runs the calling test once more, as a helper process.
     ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use stanchion_testkit::process::{self, Child};
+    /// // Not run here: an example is no test that could be run again by its name.
+    /// // #[tokio::test]
+    /// async fn a_helper_speaks() {
+    ///     if process::is_helper() {
+    ///         return println!("READY");
+    ///     }
+    ///     Child::rerun_this_test().expect_line("READY", Duration::from_secs(10)).await;
+    /// }
+    /// ```
+    ///
     /// # Panics
     /// Outside of a test, whose name is the name of its thread.
     pub fn rerun_this_test() -> Child {
@@ -88,6 +115,20 @@ impl Child {
     }
 
     /// Like [`rerun_this_test`](Child::rerun_this_test), with environment variables to tell helpers apart.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use stanchion_testkit::process::{self, Child};
+    /// // Not run here: an example is no test that could be run again by its name.
+    /// // #[tokio::test]
+    /// async fn a_helper_knows_its_name() {
+    ///     if process::is_helper() {
+    ///         return println!("READY {}", std::env::var("WHO").unwrap());
+    ///     }
+    ///     let mut helper = Child::rerun_this_test_with(&[("WHO", "me")]);
+    ///     assert_eq!(helper.expect_line("READY", Duration::from_secs(10)).await, "me");
+    /// }
+    /// ```
     ///
     /// # Panics
     /// Outside of a test, whose name is the name of its thread.
@@ -101,11 +142,32 @@ impl Child {
     }
 
     /// The process id.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut shell = Child::spawn(Command::new("sh").args(["-c", "echo $$"]));
+    /// assert_eq!(shell.next_line(PATIENCE).await, Some(shell.pid().to_string()));
+    /// # }
+    /// ```
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
     /// The next line of output; `None` at its end.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut echo = Child::spawn(Command::new("echo").arg("hello"));
+    /// assert_eq!(echo.next_line(PATIENCE).await.as_deref(), Some("hello"));
+    /// assert_eq!(echo.next_line(PATIENCE).await, None);
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When neither comes before the deadline.
@@ -117,6 +179,16 @@ impl Child {
     /// Reads until a line that starts with `word`, and returns the rest of that line.
     ///
     /// The word may also end a line's unfinished beginning: test runners write `test x ... ` before a helper speaks.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut helper = Child::spawn(Command::new("printf").arg("starting\nREADY 42\n"));
+    /// assert_eq!(helper.expect_line("READY", PATIENCE).await, "42");
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When the line does not come before the deadline, or the output ends.
@@ -136,6 +208,17 @@ impl Child {
 
     /// Writes one line to the helper's standard input.
     ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// cat.write_line("hello");
+    /// assert_eq!(cat.next_line(PATIENCE).await.as_deref(), Some("hello"));
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the helper is gone or its input was closed.
     pub fn write_line(&mut self, line: &str) {
@@ -145,11 +228,33 @@ impl Child {
     }
 
     /// Closes the helper's standard input.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// cat.close_stdin(); // the end of what `cat` reads
+    /// assert!(cat.wait(PATIENCE).await.success());
+    /// # }
+    /// ```
     pub fn close_stdin(&mut self) {
         drop(self.process.stdin.take());
     }
 
     /// Kills the helper with SIGKILL and waits until it is gone.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// cat.kill();
+    /// assert!(!cat.wait(PATIENCE).await.success());
+    /// # }
+    /// ```
     pub fn kill(&mut self) {
         // Already gone is what was asked for.
         self.process.kill().ok();
@@ -157,6 +262,19 @@ impl Child {
     }
 
     /// Freezes the helper (SIGSTOP), and returns when all its threads stand still: the signal alone only asks.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// cat.pause();
+    /// cat.write_line("hello");
+    /// let silent = tokio::time::timeout(Duration::from_millis(50), cat.next_line(PATIENCE)).await;
+    /// assert!(silent.is_err());
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When it still moves after ten seconds.
@@ -174,16 +292,50 @@ impl Child {
     }
 
     /// Lets a frozen helper go on (SIGCONT).
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// cat.pause();
+    /// cat.write_line("hello");
+    /// cat.resume();
+    /// assert_eq!(cat.next_line(PATIENCE).await.as_deref(), Some("hello"));
+    /// # }
+    /// ```
     pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
 
     /// Asks the helper to end (SIGTERM).
+    ///
+    /// ```
+    /// # use std::{os::unix::process::ExitStatusExt as _, process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// cat.terminate();
+    /// assert_eq!(cat.wait(PATIENCE).await.signal(), Some(15));
+    /// # }
+    /// ```
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
     /// Waits for the helper's end.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # const PATIENCE: Duration = Duration::from_secs(10);
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut shell = Child::spawn(Command::new("sh").args(["-c", "exit 3"]));
+    /// assert_eq!(shell.wait(PATIENCE).await.code(), Some(3));
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When it still runs after the deadline.

@@ -70,6 +70,13 @@ macro_rules! __conformance_names {
 macro_rules! __conformance_list {
     ([$($case:ident)*]) => {
         /// The cases of this suite.
+        ///
+        /// ```
+        /// use stanchion_testkit::conformance::{leases, locks, process, records};
+        /// for cases in [records::CASES, locks::CASES, leases::CASES, process::CASES] {
+        ///     assert!(!cases.is_empty());
+        /// }
+        /// ```
         pub static CASES: &[$crate::conformance::Case] = &[
             $($crate::conformance::Case { name: stringify!($case), run: |store| Box::pin($case(store)) }),*
         ];
@@ -96,6 +103,25 @@ macro_rules! __conformance_suite {
 /// `conformance_tests!(module, factory)` takes an `async fn() -> StoreFactory`, which every test calls once. Optional,
 /// in this order: `suites: [records, locks, leases]` (that is the default) and `except: [case, …]` with exactly those cases
 /// that do not apply to the store. See [`conformance`](crate::conformance).
+///
+/// ```
+/// use std::sync::Arc;
+/// use stanchion_core::{CasLock, MemoryStore};
+/// use stanchion_testkit::conformance::{Client, StoreFactory};
+///
+/// async fn locks_only() -> StoreFactory {
+///     let store = MemoryStore::new();
+///     StoreFactory::new(move || {
+///         let locks = CasLock::new(store.clone());
+///         async move { Client::new(Arc::new(locks), None) }
+///     })
+/// }
+///
+/// stanchion_testkit::conformance_tests!(memory_locks, locks_only, suites: [locks, leases], except: [
+///     waiters_are_served_in_order, // compare-and-swap has no queue
+/// ]);
+/// # fn main() {}
+/// ```
 #[macro_export]
 macro_rules! conformance_tests {
     ($module:ident, $factory:expr $(, except: [$($except:ident),* $(,)?])? $(,)?) => {
@@ -125,6 +151,22 @@ macro_rules! conformance_tests {
 /// `process_tests!(module, factory, open)` takes an `async fn() -> StoreFactory` whose factory has a
 /// [`url`](crate::conformance::StoreFactory::url), and an `async fn(url: String) -> Client`, which runs in the other
 /// processes. Optional: `except: [case, …]`. See [`conformance::process`](crate::conformance::process).
+///
+/// ```
+/// use stanchion_testkit::conformance::{Client, StoreFactory};
+///
+/// async fn my_store() -> StoreFactory {
+///     let url = "mystore://127.0.0.1:9999";
+///     StoreFactory::new(move || open(url.to_owned())).url(url)
+/// }
+///
+/// async fn open(url: String) -> Client {
+///     todo!("open the store at {url}")
+/// }
+///
+/// stanchion_testkit::process_tests!(my_store_processes, my_store, open);
+/// # fn main() {} // the tests run under `cargo test` of the crate that has them
+/// ```
 #[macro_export]
 macro_rules! process_tests {
     ($module:ident, $factory:expr, $open:expr $(, except: [$($except:ident),* $(,)?])? $(,)?) => {

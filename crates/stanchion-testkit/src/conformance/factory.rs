@@ -10,6 +10,14 @@ use stanchion_core::{Key, LockBackend, RecordStore};
 use crate::{Fault, FaultProxy, Plan};
 
 /// A future on the heap.
+///
+/// ```
+/// use stanchion_testkit::conformance::BoxFuture;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let answer: BoxFuture<'_, u32> = Box::pin(async { 42 });
+/// assert_eq!(answer.await, 42);
+/// # }
+/// ```
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One client of a store, as one process has it.
@@ -32,6 +40,14 @@ pub struct Client {
 
 impl Client {
     /// A client with these parts.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::Client;
+    /// let client = Client::new(Arc::new(CasLock::new(MemoryStore::new())), None);
+    /// assert!(client.records.is_none());
+    /// ```
     #[must_use]
     pub fn new(locks: Arc<dyn LockBackend>, records: Option<Arc<dyn RecordStore>>) -> Self {
         Self { locks, records }
@@ -47,9 +63,43 @@ impl From<(Arc<dyn LockBackend>, Option<Arc<dyn RecordStore>>)> for Client {
 /// Breaks the wire between a store's clients and its engine. All clients of the factory go over that wire.
 ///
 /// A [`FaultProxy`] does it for engines that see a key's text in their requests.
+///
+/// ```
+/// use stanchion_core::Key;
+/// use stanchion_testkit::{FaultProxy, Protocol, conformance::Faults};
+/// # use stanchion_testkit::{engines::Redis, start_or_skip};
+/// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let server = start_or_skip!(Redis);
+/// let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+/// proxy.lose_next_reply(&Key::new("orders/7").unwrap());
+/// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+/// client.write_all(b"SET orders/7 paid\r\n").unwrap();
+/// assert!(matches!(client.read(&mut [0; 5]), Ok(0) | Err(_)));
+/// # }
+/// ```
 pub trait Faults: fmt::Debug + Send + Sync {
     /// From now on the engine still receives and runs the next write of `key`, but the connection breaks instead of
     /// delivering the reply. Other requests pass, and later connections work again.
+    ///
+    /// ```
+    /// use stanchion_core::Key;
+    /// use stanchion_testkit::conformance::Faults;
+    /// # use std::sync::Mutex;
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct Doomed(Mutex<Option<Key>>); // what the wire looks at before it delivers
+    ///
+    /// impl Faults for Doomed {
+    ///     fn lose_next_reply(&self, key: &Key) {
+    ///         *self.0.lock().unwrap() = Some(key.clone());
+    ///     }
+    /// }
+    ///
+    /// let wire = Doomed::default();
+    /// wire.lose_next_reply(&Key::new("orders/7").unwrap());
+    /// assert!(wire.0.lock().unwrap().is_some());
+    /// ```
     fn lose_next_reply(&self, key: &Key);
 }
 
@@ -91,6 +141,20 @@ pub struct StoreFactory {
 
 impl StoreFactory {
     /// A factory whose clients come from `open`. What `open` owns, a server for instance, lives as long as the factory.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::{Client, StoreFactory};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let store = MemoryStore::new();
+    /// let factory = StoreFactory::new(move || {
+    ///     let store = store.clone();
+    ///     async move { Client::new(Arc::new(CasLock::new(store)), None) }
+    /// });
+    /// assert!(factory.open().await.records.is_none());
+    /// # }
+    /// ```
     pub fn new<F, Fut, C>(open: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
@@ -105,6 +169,32 @@ impl StoreFactory {
     }
 
     /// Lets cases about lost replies break the wire.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory, Faults};
+    /// # fn memory() -> StoreFactory {
+    /// #     let store = MemoryStore::new();
+    /// #     StoreFactory::new(move || {
+    /// #         let store = store.clone();
+    /// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+    /// #     })
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// #[derive(Debug)]
+    /// struct Unplug;
+    ///
+    /// impl Faults for Unplug {
+    ///     fn lose_next_reply(&self, _key: &stanchion_core::Key) {
+    ///         // ... tell the wire
+    ///     }
+    /// }
+    ///
+    /// let factory = memory().faults(Unplug);
+    /// assert!(format!("{factory:?}").contains("Unplug"));
+    /// # }
+    /// ```
     #[must_use]
     pub fn faults(mut self, faults: impl Faults + 'static) -> Self {
         self.faults = Some(Arc::new(faults));
@@ -112,6 +202,23 @@ impl StoreFactory {
     }
 
     /// How long a case waits for what must come, 20 s if not set. Only failures take that long.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+    /// # fn memory() -> StoreFactory {
+    /// #     let store = MemoryStore::new();
+    /// #     StoreFactory::new(move || {
+    /// #         let store = store.clone();
+    /// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+    /// #     })
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let factory = memory().patience(std::time::Duration::from_secs(60)); // for a slow machine
+    /// assert!(format!("{factory:?}").contains("60s"));
+    /// # }
+    /// ```
     #[must_use]
     pub const fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -120,6 +227,23 @@ impl StoreFactory {
 
     /// What other processes need to open the same store; they get it as [`taker_main`](super::process::taker_main)
     /// passes it to its `open`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+    /// # fn memory() -> StoreFactory {
+    /// #     let store = MemoryStore::new();
+    /// #     StoreFactory::new(move || {
+    /// #         let store = store.clone();
+    /// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+    /// #     })
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let factory = memory().url("mystore://127.0.0.1:9999");
+    /// # drop(factory);
+    /// # }
+    /// ```
     #[must_use]
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.url = Some(url.into());
@@ -135,6 +259,24 @@ impl StoreFactory {
     }
 
     /// Opens one more client.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+    /// # fn memory() -> StoreFactory {
+    /// #     let store = MemoryStore::new();
+    /// #     StoreFactory::new(move || {
+    /// #         let store = store.clone();
+    /// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+    /// #     })
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let factory = memory();
+    /// let (one, two) = (factory.open().await, factory.open().await); // like two processes
+    /// assert_eq!(one.locks.capability().backend, two.locks.capability().backend);
+    /// # }
+    /// ```
     pub async fn open(&self) -> Client {
         (self.open)().await
     }

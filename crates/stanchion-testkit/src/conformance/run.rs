@@ -8,10 +8,19 @@ use super::{Case, Outcome, StoreFactory};
 ///
 /// `except` names exactly the cases that do not apply to the store.
 ///
-/// ```no_run
-/// use stanchion_testkit::conformance::{StoreFactory, locks, records, run_all};
-/// # async fn example(factory: StoreFactory) {
-/// run_all(&factory, &[records::CASES, locks::CASES], &["waiters_are_served_in_order"]).await;
+/// ```
+/// use stanchion_testkit::conformance::{locks, records, run_all};
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, StoreFactory};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let store = MemoryStore::new();
+/// # let factory = StoreFactory::new(move || {
+/// #     let store = store.clone();
+/// #     async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// # });
+/// let except = ["a_lost_reply_is_outcome_unknown", "waiters_are_served_in_order"];
+/// run_all(&factory, &[records::CASES, locks::CASES], &except).await;
 /// # }
 /// ```
 ///
@@ -44,6 +53,20 @@ pub async fn run_all(factory: &StoreFactory, suites: &[&[Case]], except: &[&str]
 }
 
 /// Runs one case in a runtime of its own; what [`conformance_tests!`](crate::conformance_tests) expands to.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory, locks, run_case};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// run_case(locks::CASES, "one_exclusive_holder", || async { memory() }, &[]);
+/// ```
 ///
 /// # Panics
 /// When the case fails, or when `except` is wrong about it.

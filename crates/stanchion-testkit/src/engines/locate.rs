@@ -13,6 +13,15 @@ use super::user::command_as;
 const SYSTEM: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"];
 
 /// Why an engine cannot run on this machine at all.
+///
+/// ```
+/// use stanchion_testkit::engines::Valkey;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// if let Err(skip) = Valkey::try_start().await {
+///     skip.report(); // and leave the test
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "report the skip, so that it is seen"]
 pub struct Skip {
@@ -21,11 +30,24 @@ pub struct Skip {
 
 impl Skip {
     /// Something else that a test needs and this machine cannot have.
+    ///
+    /// ```
+    /// use stanchion_testkit::engines::Skip;
+    /// let skip = Skip::new("needs a second network card");
+    /// assert_eq!(skip.to_string(), "needs a second network card");
+    /// ```
     pub fn new(reason: impl Into<String>) -> Skip {
         Skip { reason: reason.into() }
     }
 
     /// Prints the skip and notes it in the file that `cargo xtask test` shows at the end (`STANCHION_SKIPS`).
+    ///
+    /// ```
+    /// use stanchion_testkit::engines::Skip;
+    /// # // Hidden, so that this example does not show up among the skips of a real run.
+    /// # if std::env::var_os("STANCHION_SKIPS").is_some() { return; }
+    /// Skip::new("needs a second network card").report(); // SKIPPED: main: needs a second network card
+    /// ```
     pub fn report(&self) {
         let thread = std::thread::current();
         let line = format!("{}: {}", thread.name().unwrap_or("a test"), self.reason);

@@ -1,9 +1,10 @@
 //! Private real servers for tests: each on its own loopback port, in its own temporary folder, gone with the test.
 //!
-//! ```no_run
+//! ```
 //! use stanchion_testkit::engines::Redis;
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! # if let Err(skip) = Redis::try_start().await { return skip.report(); }
 //! let redis = Redis::start().await;
 //! println!("talk to {}", redis.url());
 //! redis.pause(); // the server is stopped in the middle of whatever it did
@@ -41,7 +42,7 @@ pub use server::Server;
 
 /// Starts an engine, or leaves the test with a visible `SKIPPED` line where the engine cannot exist.
 ///
-/// ```no_run
+/// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// use stanchion_testkit::{engines::Valkey, start_or_skip};
 /// let valkey = start_or_skip!(Valkey);

@@ -14,6 +14,19 @@ use super::server::{Server, Spec, private_dir};
 use super::user::{give_to, unprivileged};
 
 /// When PgBouncer takes a server connection back from a client.
+///
+/// ```
+/// use stanchion_testkit::engines::{PgBouncer, PoolMode, Postgres};
+/// # use stanchion_testkit::start_or_skip;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let postgres = start_or_skip!(Postgres);
+/// # if let Err(skip) = PgBouncer::try_start(&postgres, PoolMode::Session).await { return skip.report(); }
+/// let pooler = PgBouncer::start(&postgres, PoolMode::Statement).await;
+/// let (client, connection) = tokio_postgres::connect(&pooler.url(), tokio_postgres::NoTls).await.unwrap();
+/// # tokio::spawn(connection);
+/// assert!(client.batch_execute("BEGIN").await.is_err()); // refused in this mode
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolMode {
     /// When the client disconnects: session state works.
@@ -25,6 +38,19 @@ pub enum PoolMode {
 }
 
 /// A private PgBouncer in front of a [`Postgres`]. Every client becomes user `postgres`.
+///
+/// ```
+/// use stanchion_testkit::engines::{PgBouncer, PoolMode, Postgres};
+/// # use stanchion_testkit::start_or_skip;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let postgres = start_or_skip!(Postgres);
+/// # if let Err(skip) = PgBouncer::try_start(&postgres, PoolMode::Session).await { return skip.report(); }
+/// let pooler = PgBouncer::start(&postgres, PoolMode::Transaction).await;
+/// let (client, connection) = tokio_postgres::connect(&pooler.url(), tokio_postgres::NoTls).await.unwrap();
+/// # tokio::spawn(connection);
+/// assert!(client.batch_execute("SELECT 1").await.is_ok());
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct PgBouncer {
     server: Server,
@@ -33,6 +59,17 @@ pub struct PgBouncer {
 impl PgBouncer {
     /// Starts a pooler with at most 20 server connections.
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::{PgBouncer, PoolMode, Postgres};
+    /// # use stanchion_testkit::start_or_skip;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let postgres = start_or_skip!(Postgres);
+    /// # if let Err(skip) = PgBouncer::try_start(&postgres, PoolMode::Session).await { return skip.report(); }
+    /// let pooler = PgBouncer::start(&postgres, PoolMode::Session).await;
+    /// assert!(std::net::TcpStream::connect(pooler.addr()).is_ok());
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server is missing or does not become ready.
     pub async fn start(postgres: &Postgres, mode: PoolMode) -> PgBouncer {
@@ -40,6 +77,18 @@ impl PgBouncer {
     }
 
     /// Like [`start`](PgBouncer::start), or says why it cannot exist on this machine.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::{PgBouncer, PoolMode, Postgres};
+    /// # use stanchion_testkit::start_or_skip;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let postgres = start_or_skip!(Postgres);
+    /// match PgBouncer::try_start(&postgres, PoolMode::Session).await {
+    ///     Ok(pooler) => assert_ne!(pooler.port(), postgres.port()),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When the server could exist here but does not, or does not become ready.
@@ -78,6 +127,17 @@ ignore_startup_parameters = extra_float_digits
     }
 
     /// The URL of database `postgres` through the pooler.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::{PgBouncer, PoolMode, Postgres};
+    /// # use stanchion_testkit::start_or_skip;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let postgres = start_or_skip!(Postgres);
+    /// # if let Err(skip) = PgBouncer::try_start(&postgres, PoolMode::Session).await { return skip.report(); }
+    /// let pooler = PgBouncer::start(&postgres, PoolMode::Session).await;
+    /// assert_eq!(pooler.url(), postgres.url_at(pooler.port()));
+    /// # }
+    /// ```
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port())
     }

@@ -28,6 +28,16 @@ const SETTINGS: &[&str] =
     &["listen_addresses=127.0.0.1", "max_connections=200", "shared_buffers=16MB", "logging_collector=off"];
 
 /// A private PostgreSQL server. User `postgres` needs no password; role `secret_user` needs `secret`.
+///
+/// ```
+/// use stanchion_testkit::{engines::Postgres, start_or_skip};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let postgres = start_or_skip!(Postgres);
+/// let (client, connection) = tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
+/// # tokio::spawn(connection);
+/// assert!(client.batch_execute("SELECT 1").await.is_ok());
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Postgres {
     server: Server,
@@ -35,9 +45,10 @@ pub struct Postgres {
 
 /// How to start a PostgreSQL server.
 ///
-/// ```no_run
+/// ```
 /// # use stanchion_testkit::engines::Postgres;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
 /// let postgres = Postgres::options().setting("log_statement=all").start().await;
 /// # assert!(postgres.port() > 0);
 /// # }
@@ -51,18 +62,51 @@ pub struct PostgresOptions {
 
 impl PostgresOptions {
     /// Adds a setting, `name=value`.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
+    /// let postgres = Postgres::options().setting("log_statement=all").start().await;
+    /// let (client, connection) = tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
+    /// # tokio::spawn(connection);
+    /// let row = client.query_one("SHOW log_statement", &[]).await.unwrap();
+    /// assert_eq!(row.get::<_, String>(0), "all");
+    /// # }
+    /// ```
     pub fn setting(mut self, setting: impl Into<String>) -> Self {
         self.settings.push(setting.into());
         self
     }
 
     /// Waits for the disk at every commit. Off by default: it matters for power loss only, not for a kill.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
+    /// let postgres = Postgres::options().fsync(true).start().await;
+    /// let (client, connection) = tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
+    /// # tokio::spawn(connection);
+    /// let row = client.query_one("SHOW fsync", &[]).await.unwrap();
+    /// assert_eq!(row.get::<_, String>(0), "on");
+    /// # }
+    /// ```
     pub fn fsync(mut self, on: bool) -> Self {
         self.fsync = on;
         self
     }
 
     /// Starts PostgreSQL with these options.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
+    /// let postgres = Postgres::options().setting("max_connections=20").start().await;
+    /// assert!(postgres.pid().is_some());
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When the server is missing or does not become ready; the message holds its log.
@@ -71,6 +115,16 @@ impl PostgresOptions {
     }
 
     /// Starts PostgreSQL with these options, or says why it cannot exist on this machine.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Postgres::options().setting("max_connections=20").try_start().await {
+    ///     Ok(postgres) => assert!(postgres.pid().is_some()),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Like [`start`](Self::start), but not where the server cannot exist.
@@ -95,6 +149,15 @@ impl PostgresOptions {
 impl Postgres {
     /// Starts a server with one empty database, `postgres`.
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
+    /// let postgres = Postgres::start().await;
+    /// assert!(std::net::TcpStream::connect(postgres.addr()).is_ok());
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server is missing or does not become ready.
     pub async fn start() -> Postgres {
@@ -103,6 +166,16 @@ impl Postgres {
 
     /// Like [`start`](Postgres::start), for [`start_or_skip!`](crate::start_or_skip).
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Postgres::try_start().await {
+    ///     Ok(postgres) => assert!(postgres.pid().is_some()),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server could exist here but does not, or does not become ready.
     pub async fn try_start() -> Result<Postgres, Skip> {
@@ -110,21 +183,57 @@ impl Postgres {
     }
 
     /// Options for another kind of server.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Postgres;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
+    /// let postgres = Postgres::options().setting("max_connections=20").start().await;
+    /// assert!(postgres.pid().is_some());
+    /// # }
+    /// ```
     pub fn options() -> PostgresOptions {
         PostgresOptions::default()
     }
 
     /// The URL for user `postgres`, who needs no password.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Postgres, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let postgres = start_or_skip!(Postgres);
+    /// assert_eq!(postgres.url(), format!("postgres://postgres@127.0.0.1:{}/postgres", postgres.port()));
+    /// # }
+    /// ```
     pub fn url(&self) -> String {
         self.url_at(self.port())
     }
 
     /// The same URL at another port, such as a fault proxy's.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Postgres, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let postgres = start_or_skip!(Postgres);
+    /// assert_eq!(postgres.url_at(4321), "postgres://postgres@127.0.0.1:4321/postgres");
+    /// # }
+    /// ```
     pub fn url_at(&self, port: u16) -> String {
         format!("postgres://postgres@127.0.0.1:{port}/postgres")
     }
 
     /// The URL for role `secret_user` with `password`; only `secret` is right.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Postgres, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let postgres = start_or_skip!(Postgres);
+    /// for (password, right) in [("secret", true), ("wrong", false)] {
+    ///     let url = postgres.url_with_password(password);
+    ///     assert_eq!(tokio_postgres::connect(&url, tokio_postgres::NoTls).await.is_ok(), right);
+    /// }
+    /// # }
+    /// ```
     pub fn url_with_password(&self, password: &str) -> String {
         format!("postgres://secret_user:{password}@127.0.0.1:{}/postgres", self.port())
     }

@@ -11,6 +11,14 @@ use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 
 /// A private Redis server. Without options it keeps nothing on disk.
+///
+/// ```
+/// use stanchion_testkit::{engines::Redis, start_or_skip};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let redis = start_or_skip!(Redis);
+/// assert_eq!(redis.url(), format!("redis://127.0.0.1:{}/0", redis.port()));
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Redis {
     server: Server,
@@ -18,14 +26,23 @@ pub struct Redis {
 }
 
 /// A private Valkey server; everything that works on [`Redis`] works on it.
+///
+/// ```
+/// use stanchion_testkit::{engines::Valkey, start_or_skip};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let valkey = start_or_skip!(Valkey);
+/// assert!(valkey.url().starts_with("redis://")); // the scheme of Redis: clients cannot tell
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Valkey(Redis);
 
 /// How to start a Redis or Valkey server.
 ///
-/// ```no_run
+/// ```
 /// # use stanchion_testkit::engines::Redis;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
 /// let redis = Redis::options().password("hunter2").aof(true).start().await;
 /// assert!(redis.url().contains("hunter2"));
 /// # }
@@ -40,24 +57,60 @@ pub struct RedisOptions {
 
 impl RedisOptions {
     /// Requires this password; [`Redis::url`] carries it.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
+    /// let redis = Redis::options().password("hunter2").start().await;
+    /// assert_eq!(redis.url(), format!("redis://:hunter2@127.0.0.1:{}/0", redis.port()));
+    /// # }
+    /// ```
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
     }
 
     /// Writes every command to the append-only file before it is answered, so that a kill loses nothing.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
+    /// let redis = Redis::options().aof(true).start().await;
+    /// assert!(redis.dir().join("appendonlydir").exists() || redis.dir().join("appendonly.aof").exists());
+    /// # }
+    /// ```
     pub fn aof(mut self, on: bool) -> Self {
         self.aof = on;
         self
     }
 
     /// Adds a setting, such as `.arg("--maxmemory").arg("10mb")`.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
+    /// let redis = Redis::options().arg("--logfile").arg("own.log").start().await;
+    /// assert!(redis.dir().join("own.log").is_file());
+    /// # }
+    /// ```
     pub fn arg(mut self, word: impl Into<OsString>) -> Self {
         self.extra.push(word.into());
         self
     }
 
     /// Starts Redis with these options.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
+    /// let redis = Redis::options().aof(true).start().await;
+    /// assert!(redis.pid().is_some());
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// When the server is missing or does not become ready; the message holds its log.
@@ -66,6 +119,16 @@ impl RedisOptions {
     }
 
     /// Starts Redis with these options, or says why it cannot exist on this machine.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Redis::options().aof(true).try_start().await {
+    ///     Ok(redis) => assert!(redis.pid().is_some()),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Like [`start`](Self::start), but not where the server cannot exist.
@@ -94,6 +157,15 @@ impl RedisOptions {
 impl Redis {
     /// Starts a server without a password that keeps nothing on disk.
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
+    /// let redis = Redis::start().await;
+    /// assert!(std::net::TcpStream::connect(redis.addr()).is_ok());
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server is missing or does not become ready.
     pub async fn start() -> Redis {
@@ -102,6 +174,16 @@ impl Redis {
 
     /// Like [`start`](Redis::start), for [`start_or_skip!`](crate::start_or_skip).
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Redis::try_start().await {
+    ///     Ok(redis) => assert!(redis.pid().is_some()),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server could exist here but does not, or does not become ready.
     pub async fn try_start() -> Result<Redis, Skip> {
@@ -109,16 +191,42 @@ impl Redis {
     }
 
     /// Options for another kind of server.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
+    /// let redis = Redis::options().arg("--databases").arg("2").start().await;
+    /// assert!(redis.pid().is_some());
+    /// # }
+    /// ```
     pub fn options() -> RedisOptions {
         RedisOptions::default()
     }
 
     /// The URL of database 0, with the password if there is one.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// assert_eq!(redis.url(), format!("redis://127.0.0.1:{}/0", redis.port()));
+    /// # }
+    /// ```
     pub fn url(&self) -> String {
         self.url_at(self.port())
     }
 
     /// The same URL at another port, such as a fault proxy's.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{FaultProxy, Protocol, engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// let proxy = FaultProxy::start(redis.addr(), Protocol::Resp).await;
+    /// assert_eq!(redis.url_at(proxy.port()), format!("redis://127.0.0.1:{}/0", proxy.port()));
+    /// # }
+    /// ```
     pub fn url_at(&self, port: u16) -> String {
         let login = self.password.as_ref().map(|password| format!(":{password}@")).unwrap_or_default();
         format!("redis://{login}127.0.0.1:{port}/0")
@@ -128,6 +236,15 @@ impl Redis {
 impl Valkey {
     /// Starts a server without a password that keeps nothing on disk.
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::Valkey;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # if let Err(skip) = Valkey::try_start().await { return skip.report(); }
+    /// let valkey = Valkey::start().await;
+    /// assert!(std::net::TcpStream::connect(valkey.addr()).is_ok());
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server is missing or does not become ready.
     pub async fn start() -> Valkey {
@@ -136,6 +253,16 @@ impl Valkey {
 
     /// Like [`start`](Valkey::start), for [`start_or_skip!`](crate::start_or_skip).
     ///
+    /// ```
+    /// # use stanchion_testkit::engines::Valkey;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Valkey::try_start().await {
+    ///     Ok(valkey) => assert!(valkey.pid().is_some()),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When the server could exist here but does not, or does not become ready.
     pub async fn try_start() -> Result<Valkey, Skip> {
@@ -143,6 +270,16 @@ impl Valkey {
     }
 
     /// Starts a server with options.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::{Redis, Valkey};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Valkey::try_start_with(Redis::options().password("hunter2")).await {
+    ///     Ok(valkey) => assert!(valkey.url().contains("hunter2")),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Like [`try_start`](Valkey::try_start).

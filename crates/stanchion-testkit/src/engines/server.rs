@@ -64,6 +64,20 @@ pub(super) struct Spec {
 }
 
 /// A running private server; every engine type dereferences to it.
+///
+/// ```
+/// use stanchion_testkit::engines::{Redis, Server};
+/// # use stanchion_testkit::start_or_skip;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// fn crash(server: &Server) {
+///     server.kill();
+///     assert_eq!(server.pid(), None);
+/// }
+///
+/// # let redis = start_or_skip!(Redis);
+/// crash(&redis); // the same for every engine
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Server {
     spec: Spec,
@@ -101,36 +115,101 @@ impl Server {
     }
 
     /// The loopback port; it stays the same across [`restart`](Server::restart).
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// let port = redis.port();
+    /// redis.restart().await;
+    /// assert_eq!(redis.port(), port);
+    /// # }
+    /// ```
     pub fn port(&self) -> u16 {
         self.port.number()
     }
 
     /// The address, 127.0.0.1 and [`port`](Server::port).
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// assert!(redis.addr().ip().is_loopback());
+    /// assert!(std::net::TcpStream::connect(redis.addr()).is_ok());
+    /// # }
+    /// ```
     pub fn addr(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port()).into()
     }
 
     /// The server's version, such as `7.0.15`.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// assert!(redis.version().starts_with(|c: char| c.is_ascii_digit()));
+    /// # }
+    /// ```
     pub fn version(&self) -> &str {
         &self.version
     }
 
     /// The server's folder: data, sockets and `log`.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// let dir = redis.dir().to_owned();
+    /// assert!(dir.join("log").is_file());
+    /// drop(redis);
+    /// assert!(!dir.exists());
+    /// # }
+    /// ```
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// The server's process id while it runs.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// assert!(redis.pid().is_some());
+    /// redis.kill();
+    /// assert_eq!(redis.pid(), None);
+    /// # }
+    /// ```
     pub fn pid(&self) -> Option<u32> {
         self.server().map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
     }
 
     /// What the server wrote to its log so far.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// assert!(redis.log().contains("Ready to accept connections"));
+    /// # }
+    /// ```
     pub fn log(&self) -> String {
         fs::read(self.dir.join("log")).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
     }
 
     /// Kills the server and its children with SIGKILL, as a crash would; data that it had not written is gone.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// redis.kill();
+    /// assert!(std::net::TcpStream::connect(redis.addr()).is_err());
+    /// # }
+    /// ```
     pub fn kill(&self) {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if watcher.server.take().is_some() {
@@ -140,6 +219,16 @@ impl Server {
     }
 
     /// Shuts the server down in its own clean way; its folder stays for [`restart`](Server::restart).
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// redis.stop().await;
+    /// assert!(std::net::TcpStream::connect(redis.addr()).is_err());
+    /// assert!(redis.dir().exists());
+    /// # }
+    /// ```
     pub async fn stop(&self) {
         let Some(pid) = self.server() else { return };
         self.resume();
@@ -151,12 +240,35 @@ impl Server {
     }
 
     /// Stops the server if it runs, and starts it again on the same port with the same data.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// redis.kill();
+    /// redis.restart().await;
+    /// assert!(std::net::TcpStream::connect(redis.addr()).is_ok());
+    /// # }
+    /// ```
     pub async fn restart(&self) {
         self.stop().await;
         self.launch().await;
     }
 
     /// Freezes the server and its children (SIGSTOP): connections stay open, nothing answers.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream, time::Duration};
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// redis.pause();
+    /// let mut client = TcpStream::connect(redis.addr()).unwrap(); // the kernel takes it in
+    /// client.write_all(b"PING\r\n").unwrap();
+    /// client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    /// assert!(client.read(&mut [0; 7]).is_err());
+    /// # }
+    /// ```
     pub fn pause(&self) {
         let Some(pid) = self.server() else { return };
         // The parent first: afterwards no new child can appear.
@@ -165,6 +277,19 @@ impl Server {
     }
 
     /// Lets a paused server go on (SIGCONT).
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{engines::Redis, start_or_skip};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let redis = start_or_skip!(Redis);
+    /// redis.pause();
+    /// let mut client = TcpStream::connect(redis.addr()).unwrap();
+    /// client.write_all(b"PING\r\n").unwrap(); // waits in the kernel
+    /// redis.resume();
+    /// client.read_exact(&mut [0; 7]).unwrap(); // +PONG
+    /// # }
+    /// ```
     pub fn resume(&self) {
         let Some(pid) = self.server() else { return };
         children(pid).into_iter().for_each(|child| self.signal(child, Signal::CONT));

@@ -3,6 +3,15 @@
 use super::{http, postgres, resp};
 
 /// The protocol that a proxy reads.
+///
+/// ```
+/// use stanchion_testkit::{FaultProxy, Protocol};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+/// let proxy = FaultProxy::start(upstream, Protocol::Http).await; // where an HTTP server listens
+/// assert_ne!(proxy.addr(), upstream);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {

@@ -33,6 +33,28 @@ pub use framing::Protocol;
 pub use plan::{Fault, Message, Plan, Rates};
 
 /// A proxy on a loopback port. It runs on a thread of its own, so that a test which blocks does not block it.
+///
+/// ```
+/// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+/// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+/// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+/// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+/// #     let mut answer = [0; 64];
+/// #     match stream.read(&mut answer)? {
+/// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+/// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let server = start_or_skip!(Redis);
+/// let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+/// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+/// proxy.set_plan(Plan::first("INCR", Fault::LoseReply));
+/// assert!(ask(&mut client, "INCR n").is_err());
+/// let mut direct = TcpStream::connect(server.addr()).unwrap();
+/// assert_eq!(ask(&mut direct, "INCR n").unwrap(), ":2"); // the first one was executed
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct FaultProxy {
     port: u16,
@@ -41,6 +63,27 @@ pub struct FaultProxy {
 }
 
 /// What went through a proxy, and what was done to it.
+///
+/// ```
+/// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+/// # use stanchion_testkit::{FaultProxy, Protocol, engines::Redis, start_or_skip};
+/// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+/// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+/// #     let mut answer = [0; 64];
+/// #     match stream.read(&mut answer)? {
+/// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+/// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let server = start_or_skip!(Redis);
+/// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+/// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+/// ask(&mut client, "PING").unwrap();
+/// let counts = proxy.counts();
+/// assert_eq!((counts.connections, counts.requests, counts.lost_replies), (1, 1, 0));
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -96,6 +139,25 @@ impl Shared {
 impl FaultProxy {
     /// Starts a proxy in front of `upstream`. It passes everything on until [`set_plan`](FaultProxy::set_plan).
     ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{FaultProxy, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// assert_eq!(ask(&mut client, "PING").unwrap(), "+PONG");
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// When no loopback port can be had.
     pub async fn start(upstream: SocketAddr, protocol: Protocol) -> FaultProxy {
@@ -118,32 +180,139 @@ impl FaultProxy {
     }
 
     /// The port to connect to, on 127.0.0.1.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    /// let proxy = FaultProxy::start(upstream, Protocol::Resp).await;
+    /// assert_eq!(proxy.port(), proxy.addr().port());
+    /// # }
+    /// ```
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// The address to connect to.
+    ///
+    /// ```
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    /// let proxy = FaultProxy::start(upstream, Protocol::Resp).await;
+    /// assert!(std::net::TcpStream::connect(proxy.addr()).is_ok());
+    /// # }
+    /// ```
     pub fn addr(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
     /// Replaces the plan for all requests that come from now on.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// assert!(ask(&mut client, "PING").is_ok());
+    /// proxy.set_plan(Plan::on(|_| Fault::Reset));
+    /// assert!(ask(&mut client, "PING").is_err());
+    /// # }
+    /// ```
     pub fn set_plan(&self, plan: Plan) {
         *self.shared.plan() = plan;
     }
 
     /// Breaks every open connection now; new ones are welcome.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{FaultProxy, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// assert!(ask(&mut client, "PING").is_ok());
+    /// proxy.cut_all();
+    /// assert!(matches!(client.read(&mut [0]), Ok(0) | Err(_)));
+    /// let mut another = TcpStream::connect(proxy.addr()).unwrap();
+    /// assert!(ask(&mut another, "PING").is_ok());
+    /// # }
+    /// ```
     pub fn cut_all(&self) {
         self.shared.control.send_modify(|control| control.cuts += 1);
     }
 
     /// While on, nothing moves in either direction and connections stay open, as behind a dead switch. Bytes that
     /// were on their way arrive when it is switched off.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream, time::Duration};
+    /// # use stanchion_testkit::{FaultProxy, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// proxy.blackhole(true);
+    /// client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    /// assert!(ask(&mut client, "PING").is_err());
+    /// proxy.blackhole(false);
+    /// client.set_read_timeout(None).unwrap();
+    /// client.read_exact(&mut [0; 7]).unwrap(); // the late +PONG
+    /// # }
+    /// ```
     pub fn blackhole(&self, on: bool) {
         self.shared.control.send_modify(|control| control.blackhole = on);
     }
 
     /// What happened so far.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// proxy.set_plan(Plan::first("PING", Fault::LoseReply));
+    /// assert!(ask(&mut client, "PING").is_err());
+    /// assert_eq!(proxy.counts().lost_replies, 1);
+    /// # }
+    /// ```
     pub fn counts(&self) -> Counts {
         *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }

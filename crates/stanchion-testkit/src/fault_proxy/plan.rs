@@ -6,6 +6,27 @@ use std::time::Duration;
 use bytes::Bytes;
 
 /// What happens to one request.
+///
+/// ```
+/// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+/// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+/// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+/// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+/// #     let mut answer = [0; 64];
+/// #     match stream.read(&mut answer)? {
+/// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+/// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let server = start_or_skip!(Redis);
+/// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+/// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+/// proxy.set_plan(Plan::first("INCR", Fault::Duplicate));
+/// assert_eq!(ask(&mut client, "INCR n").unwrap(), ":1"); // executed twice, answered once
+/// assert_eq!(ask(&mut client, "INCR n").unwrap(), ":3");
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing: the request and its reply pass.
@@ -25,6 +46,28 @@ pub enum Fault {
 }
 
 /// One request on its way to the server.
+///
+/// ```
+/// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+/// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+/// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+/// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+/// #     let mut answer = [0; 64];
+/// #     match stream.read(&mut answer)? {
+/// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+/// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let server = start_or_skip!(Redis);
+/// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+/// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+/// // Each connection gets two requests through.
+/// proxy.set_plan(Plan::on(|request| if request.index < 2 { Fault::Deliver } else { Fault::Reset }));
+/// assert!(ask(&mut client, "PING").is_ok() && ask(&mut client, "PING").is_ok());
+/// assert!(ask(&mut client, "PING").is_err());
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Message {
@@ -40,6 +83,27 @@ pub struct Message {
 
 impl Message {
     /// Whether the request holds this text; ASCII case does not matter.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// proxy.set_plan(Plan::on(|request| if request.contains("incr") { Fault::Reset } else { Fault::Deliver }));
+    /// assert!(ask(&mut client, "PING").is_ok());
+    /// assert!(ask(&mut client, "INCR n").is_err());
+    /// # }
+    /// ```
     pub fn contains(&self, text: &str) -> bool {
         self.bytes.windows(text.len().max(1)).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
     }
@@ -87,10 +151,52 @@ impl Default for Rates {
 }
 
 /// Decides, request by request, which fault happens.
+///
+/// ```
+/// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+/// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+/// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+/// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+/// #     let mut answer = [0; 64];
+/// #     match stream.read(&mut answer)? {
+/// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+/// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let server = start_or_skip!(Redis);
+/// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+/// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+/// proxy.set_plan(Plan::first("INCR", Fault::LoseRequest));
+/// assert!(ask(&mut client, "INCR n").is_err());
+/// let mut another = TcpStream::connect(proxy.addr()).unwrap();
+/// assert_eq!(ask(&mut another, "INCR n").unwrap(), ":1"); // the server never saw the first
+/// # }
+/// ```
 pub struct Plan(Box<dyn FnMut(&Message) -> Fault + Send>);
 
 impl Plan {
     /// Everything passes.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// proxy.set_plan(Plan::pass()); // after a stretch of faults
+    /// assert!(ask(&mut client, "PING").is_ok());
+    /// # }
+    /// ```
     pub fn pass() -> Plan {
         Plan::on(|_| Fault::Deliver)
     }
@@ -107,6 +213,27 @@ impl Plan {
     }
 
     /// The fault happens once, to the first request that holds `text`; everything else passes.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// proxy.set_plan(Plan::first("INCR", Fault::LoseReply));
+    /// assert!(ask(&mut client, "PING").is_ok());
+    /// assert!(ask(&mut client, "INCR n").is_err());
+    /// # }
+    /// ```
     pub fn first(text: impl Into<String>, fault: Fault) -> Plan {
         let text = text.into();
         let mut pending = Some(fault);
@@ -118,6 +245,27 @@ impl Plan {
     }
 
     /// The fault happens once, to the `n`th request from now on (counted from 0); for trying a fault at every step.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    /// proxy.set_plan(Plan::nth(1, Fault::LoseReply));
+    /// assert!(ask(&mut client, "INCR n").is_ok());
+    /// assert!(ask(&mut client, "INCR n").is_err());
+    /// # }
+    /// ```
     pub fn nth(n: u64, fault: Fault) -> Plan {
         let mut seen = 0;
         Plan::on(move |_| {
@@ -128,6 +276,31 @@ impl Plan {
 
     /// Faults drawn from a seed. The draw depends on the seed, the connection and the place on it, not on how
     /// connections interleave, so a seed gives each connection the same fate in every run.
+    ///
+    /// ```
+    /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
+    /// # use stanchion_testkit::{FaultProxy, Plan, Protocol, Rates, engines::Redis, start_or_skip};
+    /// # fn ask(stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    /// #     stream.write_all(format!("{request}\r\n").as_bytes())?;
+    /// #     let mut answer = [0; 64];
+    /// #     match stream.read(&mut answer)? {
+    /// #         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    /// #         n => Ok(String::from_utf8_lossy(&answer[..n]).trim_end().to_owned()),
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let server = start_or_skip!(Redis);
+    /// # let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    /// let mut fates = Vec::new();
+    /// for _ in 0..2 {
+    ///     let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    ///     proxy.set_plan(Plan::seeded(17, Rates { lose_reply: 0.2, ..Rates::default() }));
+    ///     let mut client = TcpStream::connect(proxy.addr()).unwrap();
+    ///     fates.push((0..20).take_while(|_| ask(&mut client, "PING").is_ok()).count());
+    /// }
+    /// assert_eq!(fates[0], fates[1]); // as many requests pass before the first loss
+    /// # }
+    /// ```
     pub fn seeded(seed: u64, rates: Rates) -> Plan {
         Plan::on(move |request| {
             let draw = mix(mix(seed ^ mix(request.connection)) ^ request.index);

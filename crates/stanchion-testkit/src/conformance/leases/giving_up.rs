@@ -10,6 +10,24 @@ use super::wire::{Weather, Wire};
 use super::{at_once, busy, freed, locks, request};
 
 /// The caller drops its future while the store has already granted; the late grant is released.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::a_grant_after_giving_up_is_released;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = a_grant_after_giving_up_is_released(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn a_grant_after_giving_up_is_released(store: &StoreFactory) -> Outcome {
     let (wire, other) = (Wire::new(store.locks().await), store.locks().await);
     let key = Names::fresh().key("lock");
@@ -30,6 +48,24 @@ pub async fn a_grant_after_giving_up_is_released(store: &StoreFactory) -> Outcom
 }
 
 /// A lease that is dropped without `release` is released in the background.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::dropping_a_lease_releases_it;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = dropping_a_lease_releases_it(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn dropping_a_lease_releases_it(store: &StoreFactory) -> Outcome {
     let (locks, other) = (locks(store).await, store.locks().await);
     let key = Names::fresh().key("lock");
@@ -44,6 +80,24 @@ pub async fn dropping_a_lease_releases_it(store: &StoreFactory) -> Outcome {
 }
 
 /// `acquire_all` gets all keys or keeps none, also when its caller gives up.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::all_or_nothing;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = all_or_nothing(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn all_or_nothing(store: &StoreFactory) -> Outcome {
     let (locks, other) = (locks(store).await, store.locks().await);
     let names = Names::fresh();

@@ -12,6 +12,24 @@ use super::{freed, locks, never_lost, request, short};
 const TTL: Duration = Duration::from_millis(600);
 
 /// When the store hands the key on, the old holder already knows that it has lost it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::lost_comes_before_the_store_hands_on;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = lost_comes_before_the_store_hands_on(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn lost_comes_before_the_store_hands_on(store: &StoreFactory) -> Outcome {
     let (wire, other) = (Wire::new(store.locks().await), store.locks().await);
     if let Some(outcome) = never_lost(&other) {
@@ -34,6 +52,24 @@ pub async fn lost_comes_before_the_store_hands_on(store: &StoreFactory) -> Outco
 }
 
 /// The reply to a renewal comes after the deadline: the lease stays lost.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::a_late_renewal_never_revives;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = a_late_renewal_never_revives(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn a_late_renewal_never_revives(store: &StoreFactory) -> Outcome {
     let wire = Wire::new(store.locks().await);
     let backend = store.locks().await;
@@ -59,6 +95,24 @@ pub async fn a_late_renewal_never_revives(store: &StoreFactory) -> Outcome {
 }
 
 /// A lease that was taken away: `lost` comes, and `release` says `NotHeld` and does no harm.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::release_after_loss_says_not_held;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = release_after_loss_says_not_held(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn release_after_loss_says_not_held(store: &StoreFactory) -> Outcome {
     let (locks, other) = (locks(store).await, store.locks().await);
     if let Some(outcome) = never_lost(&other) {
@@ -83,6 +137,24 @@ pub async fn release_after_loss_says_not_held(store: &StoreFactory) -> Outcome {
 }
 
 /// `max_hold` ends the lease, however healthy it is.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::max_hold_ends_the_lease;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = max_hold_ends_the_lease(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn max_hold_ends_the_lease(store: &StoreFactory) -> Outcome {
     let (locks, other) = (locks(store).await, store.locks().await);
     let key = Names::fresh().key("lock");

@@ -14,6 +14,24 @@ use super::wire::Wire;
 use super::{locks, request};
 
 /// Tasks of one process get the lock in the order in which they asked.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::tasks_of_one_process_are_served_in_order;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = tasks_of_one_process_are_served_in_order(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn tasks_of_one_process_are_served_in_order(store: &StoreFactory) -> Outcome {
     let locks = locks(store).await;
     let key = Names::fresh().key("lock");
@@ -48,6 +66,24 @@ pub async fn tasks_of_one_process_are_served_in_order(store: &StoreFactory) -> O
 }
 
 /// `{a, b}` against `{b, a}`, a thousand times: nobody waits for ever, and never two are inside.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::leases::opposite_orders_never_dead_lock;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = opposite_orders_never_dead_lock(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn opposite_orders_never_dead_lock(store: &StoreFactory) -> Outcome {
     let names = Names::fresh();
     let (a, b) = (names.key("a"), names.key("b"));

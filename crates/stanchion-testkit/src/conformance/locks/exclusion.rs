@@ -11,6 +11,24 @@ use super::super::{Outcome, StoreFactory};
 use super::{Locks, busy, in_mode, is_lease, request, take, three, unsupported};
 
 /// Of many concurrent attempts exactly one is granted.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::one_exclusive_holder;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = one_exclusive_holder(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn one_exclusive_holder(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let names = Names::fresh();
@@ -28,6 +46,24 @@ pub async fn one_exclusive_holder(store: &StoreFactory) -> Outcome {
 }
 
 /// The refusal is `Contended` and carries the holder's host and pid.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::contended_names_the_holder;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = contended_names_the_holder(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn contended_names_the_holder(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let key = Names::fresh().key("lock");
@@ -44,6 +80,24 @@ pub async fn contended_names_the_holder(store: &StoreFactory) -> Outcome {
 }
 
 /// Readers together, or one writer.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::shared_holders_exclude_an_exclusive_one;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = shared_holders_exclude_an_exclusive_one(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn shared_holders_exclude_an_exclusive_one(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let key = Names::fresh().key("lock");
@@ -72,6 +126,24 @@ pub async fn shared_holders_exclude_an_exclusive_one(store: &StoreFactory) -> Ou
 }
 
 /// `Slots(n)` admits n holders.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::slots_admit_n_and_no_more;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = slots_admit_n_and_no_more(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn slots_admit_n_and_no_more(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let names = Names::fresh();

@@ -19,6 +19,24 @@ impl Rising {
 }
 
 /// Each grant of a key has a higher number than all before, also after release, expiry, and eviction.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::fences_grow_for_ever;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = fences_grow_for_ever(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn fences_grow_for_ever(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let key = Names::fresh().key("lock");
@@ -48,6 +66,24 @@ pub async fn fences_grow_for_ever(store: &StoreFactory) -> Outcome {
 }
 
 /// A grant's number is above `req.floor`, and so are all later ones.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::the_fence_is_above_the_floor;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = the_fence_is_above_the_floor(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn the_fence_is_above_the_floor(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let names = Names::fresh();
@@ -71,6 +107,24 @@ pub async fn the_fence_is_above_the_floor(store: &StoreFactory) -> Outcome {
 }
 
 /// After `evict` the next grant has a higher fence and the old owner's renew says `Lost`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::evict_frees_and_fences;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = evict_frees_and_fences(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn evict_frees_and_fences(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let names = Names::fresh();

@@ -9,6 +9,24 @@ use super::super::{Outcome, StoreFactory};
 use super::{busy, held_only, in_mode, is_lease, request, short, take, take_over, three, unsupported};
 
 /// `Released` once, then `NotHeld`; never an error.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::release_tells_whether_we_held;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = release_tells_whether_we_held(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn release_tells_whether_we_held(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let names = Names::fresh();
@@ -34,6 +52,24 @@ pub async fn release_tells_whether_we_held(store: &StoreFactory) -> Outcome {
 }
 
 /// Only the owner can release or renew.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::release_by_another_owner_changes_nothing;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = release_by_another_owner_changes_nothing(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn release_by_another_owner_changes_nothing(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let key = Names::fresh().key("lock");
@@ -56,6 +92,24 @@ pub async fn release_by_another_owner_changes_nothing(store: &StoreFactory) -> O
 }
 
 /// After the ttl the next attempt succeeds, and the old owner's renew says `Lost`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::an_expired_lease_is_handed_on;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = an_expired_lease_is_handed_on(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn an_expired_lease_is_handed_on(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     if !is_lease(&a) {
@@ -89,6 +143,24 @@ pub async fn an_expired_lease_is_handed_on(store: &StoreFactory) -> Outcome {
 }
 
 /// A renewed lease is not handed on before its new deadline.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::renewal_prolongs;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = renewal_prolongs(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn renewal_prolongs(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     if !is_lease(&a) {
@@ -122,6 +194,24 @@ pub async fn renewal_prolongs(store: &StoreFactory) -> Outcome {
 }
 
 /// A repeated attempt by a holder answers with the same fence and a full ttl.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::attempting_twice_with_one_owner_is_one_grant;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = attempting_twice_with_one_owner_is_one_grant(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn attempting_twice_with_one_owner_is_one_grant(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let names = Names::fresh();

@@ -7,6 +7,24 @@ use super::super::{Outcome, StoreFactory};
 use super::{in_mode, request, take, three, unsupported};
 
 /// `list` names key, holder and fence; sorted, paged, and without what is free.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::list_shows_holders;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = list_shows_holders(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn list_shows_holders(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let names = Names::fresh();

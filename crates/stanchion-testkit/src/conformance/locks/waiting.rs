@@ -11,6 +11,24 @@ use super::super::{Outcome, StoreFactory};
 use super::{Locks, busy, request, take, take_over, three};
 
 /// `wait` returns soon after a release, at the latest at `until`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::wait_wakes_on_release;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = wait_wakes_on_release(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn wait_wakes_on_release(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     let key = Names::fresh().key("lock");
@@ -45,6 +63,24 @@ pub async fn wait_wakes_on_release(store: &StoreFactory) -> Outcome {
 }
 
 /// After `withdraw` the lock goes to others at once.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::a_withdrawn_waiter_is_never_granted;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = a_withdrawn_waiter_is_never_granted(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn a_withdrawn_waiter_is_never_granted(store: &StoreFactory) -> Outcome {
     let (a, b, c) = three(store).await;
     let key = Names::fresh().key("lock");
@@ -72,6 +108,24 @@ pub async fn a_withdrawn_waiter_is_never_granted(store: &StoreFactory) -> Outcom
 }
 
 /// The order of the first refused attempts.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::locks::waiters_are_served_in_order;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = waiters_are_served_in_order(&memory()).await;
+/// assert!(matches!(outcome, Outcome::NotApplicable(_))); // compare-and-swap has no queue
+/// # }
+/// ```
 pub async fn waiters_are_served_in_order(store: &StoreFactory) -> Outcome {
     let (a, b, _) = three(store).await;
     if !a.capability().fair {

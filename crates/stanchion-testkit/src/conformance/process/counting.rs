@@ -10,6 +10,24 @@ const TIMES: u32 = 10;
 /// Five processes read, increment and write a number in a file ten times each, under the lock: exactly 50.
 ///
 /// The control does the same without the lock and must lose some.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::process::five_processes_times_ten_increments_keep_every_one;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = five_processes_times_ten_increments_keep_every_one(&memory()).await;
+/// assert!(matches!(outcome, Outcome::NotApplicable(_))); // processes do not share the memory of one
+/// # }
+/// ```
 pub async fn five_processes_times_ten_increments_keep_every_one(store: &StoreFactory) -> Outcome {
     if let Some(outcome) = alone(store).await {
         return outcome;

@@ -9,6 +9,24 @@ use super::super::{Outcome, StoreFactory};
 use super::{Taker, alone};
 
 /// A holder is killed (SIGKILL): the next one gets the lock after the ttl, or at once if it is no lease.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::process::a_killed_holder_is_taken_over;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = a_killed_holder_is_taken_over(&memory()).await;
+/// assert!(matches!(outcome, Outcome::NotApplicable(_))); // processes do not share the memory of one
+/// # }
+/// ```
 pub async fn a_killed_holder_is_taken_over(store: &StoreFactory) -> Outcome {
     if let Some(outcome) = alone(store).await {
         return outcome;

@@ -21,6 +21,24 @@ enum Way {
 ///
 /// Two controls run the same schedule without a real fence, and must lose a write: one writes over whatever is there,
 /// one compares tokens but raises the fence only when it writes.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::process::a_stopped_holder_cannot_write_past_its_fence;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = a_stopped_holder_cannot_write_past_its_fence(&memory()).await;
+/// assert!(matches!(outcome, Outcome::NotApplicable(_))); // processes do not share the memory of one
+/// # }
+/// ```
 pub async fn a_stopped_holder_cannot_write_past_its_fence(store: &StoreFactory) -> Outcome {
     if let Some(outcome) = alone(store).await {
         return outcome;

@@ -32,6 +32,16 @@ use super::TAKER;
 ///
 /// Anything else that goes wrong is `FAILED kind why`.
 ///
+/// ```
+/// use stanchion_testkit::conformance::{Client, process::taker_main};
+///
+/// async fn open(url: String) -> Client {
+///     todo!("open the store at {url}")
+/// }
+///
+/// taker_main(open); // this process is no taker: `open` is not called
+/// ```
+///
 /// # Panics
 /// When a command is none of these.
 pub fn taker_main<F, Fut, C>(open: F)

@@ -13,6 +13,24 @@ use super::two;
 const NUMBERS: [(u64, u64); 2] = [(9, 10), (1_830_000_000_000_000, 1_830_000_000_000_001)];
 
 /// After `touch` every lower token is refused with the floor, on `touch`, `put` and `delete`; also without a record.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::touch_raises_the_fence_and_reads;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = touch_raises_the_fence_and_reads(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn touch_raises_the_fence_and_reads(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -40,6 +58,24 @@ pub async fn touch_raises_the_fence_and_reads(store: &StoreFactory) -> Outcome {
 }
 
 /// The nonce counts.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::equal_number_of_another_owner_is_refused;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = equal_number_of_another_owner_is_refused(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn equal_number_of_another_owner_is_refused(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -60,6 +96,24 @@ pub async fn equal_number_of_another_owner_is_refused(store: &StoreFactory) -> O
 }
 
 /// `Cond::Fence` succeeds only if that token was the last to touch the key.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::fence_write_needs_the_touch;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = fence_write_needs_the_touch(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn fence_write_needs_the_touch(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -94,6 +148,24 @@ pub async fn fence_write_needs_the_touch(store: &StoreFactory) -> Outcome {
 }
 
 /// Delete and expiry keep the floor.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::fence_outlives_the_record;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = fence_outlives_the_record(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn fence_outlives_the_record(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();

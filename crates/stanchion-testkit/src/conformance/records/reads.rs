@@ -11,6 +11,24 @@ use super::super::{Outcome, StoreFactory};
 use super::two;
 
 /// A read returns the value and version of the last acknowledged write, also another client's.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::get_sees_the_last_put;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = get_sees_the_last_put(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn get_sees_the_last_put(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -43,6 +61,24 @@ pub async fn get_sees_the_last_put(store: &StoreFactory) -> Outcome {
 }
 
 /// Keys with the prefix, in byte order, after `page.after`, at most `page.limit`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::scan_is_sorted_and_paged;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = scan_is_sorted_and_paged(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn scan_is_sorted_and_paged(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -95,6 +131,24 @@ pub async fn scan_is_sorted_and_paged(store: &StoreFactory) -> Outcome {
 }
 
 /// `changed` returns soon after a write or delete of another client, at once if it is late, at the latest at `until`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::changed_wakes_on_a_write;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = changed_wakes_on_a_write(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn changed_wakes_on_a_write(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();

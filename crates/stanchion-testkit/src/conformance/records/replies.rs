@@ -9,6 +9,24 @@ use super::super::{Outcome, StoreFactory};
 
 /// If the connection breaks between request and reply of a write, the error is `OutcomeUnknown`, never a success and
 /// never a blind second write.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::a_lost_reply_is_outcome_unknown;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = a_lost_reply_is_outcome_unknown(&memory()).await;
+/// assert!(matches!(outcome, Outcome::NotApplicable(_))); // there is no wire
+/// # }
+/// ```
 pub async fn a_lost_reply_is_outcome_unknown(store: &StoreFactory) -> Outcome {
     let Some(observer) = store.records().await else {
         return no_records();

@@ -12,6 +12,24 @@ use super::super::{Outcome, StoreFactory};
 use super::two;
 
 /// Of many concurrent `Cond::Absent` writes exactly one succeeds.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::put_absent_only_once;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = put_absent_only_once(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn put_absent_only_once(store: &StoreFactory) -> Outcome {
     let Some((a, _)) = two(store).await else {
         return no_records();
@@ -47,6 +65,24 @@ pub async fn put_absent_only_once(store: &StoreFactory) -> Outcome {
 }
 
 /// A `Cond::Version` write fails with `Conflict` if the record has another version or is gone, and changes nothing.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::put_version_refuses_a_stale_version;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = put_version_refuses_a_stale_version(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn put_version_refuses_a_stale_version(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -79,6 +115,24 @@ pub async fn put_version_refuses_a_stale_version(store: &StoreFactory) -> Outcom
 }
 
 /// Versions of one key strictly increase, also across delete and expiry.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::versions_grow_for_ever;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = versions_grow_for_ever(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn versions_grow_for_ever(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -102,6 +156,24 @@ pub async fn versions_grow_for_ever(store: &StoreFactory) -> Outcome {
 }
 
 /// After its ttl a record is absent; without ttl it stays. A write without ttl removes an earlier ttl.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::ttl_expires_by_the_store_clock;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = ttl_expires_by_the_store_clock(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn ttl_expires_by_the_store_clock(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -136,6 +208,24 @@ pub async fn ttl_expires_by_the_store_clock(store: &StoreFactory) -> Outcome {
 }
 
 /// `delete` obeys the same conditions as `put`; deleting what is absent is a `Conflict`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::delete_needs_its_condition;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = delete_needs_its_condition(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn delete_needs_its_condition(store: &StoreFactory) -> Outcome {
     let Some((a, b)) = two(store).await else {
         return no_records();
@@ -166,6 +256,24 @@ pub async fn delete_needs_its_condition(store: &StoreFactory) -> Outcome {
 }
 
 /// Five workers times ten increments by `Cond::Version` give exactly 50.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use stanchion_core::{CasLock, MemoryStore};
+/// # use stanchion_testkit::conformance::{Client, Outcome, StoreFactory};
+/// # fn memory() -> StoreFactory {
+/// #     let store = MemoryStore::new();
+/// #     StoreFactory::new(move || {
+/// #         let store = store.clone();
+/// #         async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+/// #     })
+/// # }
+/// use stanchion_testkit::conformance::records::cas_race_keeps_every_increment;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let outcome = cas_race_keeps_every_increment(&memory()).await;
+/// assert_eq!(outcome, Outcome::Passed);
+/// # }
+/// ```
 pub async fn cas_race_keeps_every_increment(store: &StoreFactory) -> Outcome {
     let Some((a, _)) = two(store).await else {
         return no_records();
