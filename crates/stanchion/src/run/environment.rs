@@ -20,11 +20,15 @@ pub(super) fn environment(opened: &OpenedLocks, leases: &Leases) -> Vec<(String,
         env.push(("STANCHION_FENCE".to_owned(), first.fence.number().to_string()));
     }
     for grant in grants {
-        let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-        let name: String = grant.key.as_str().chars().map(upper).collect();
-        env.push((format!("STANCHION_FENCE_{name}"), grant.fence.number().to_string()));
+        env.push((fence_variable(&grant.key), grant.fence.number().to_string()));
     }
     env
+}
+
+/// Where the command finds the fence of this lock.
+pub(super) fn fence_variable(key: &Key) -> String {
+    let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("STANCHION_FENCE_{}", key.as_str().chars().map(upper).collect::<String>())
 }
 
 /// Lines of store, lease id and key. Ours alone: nobody else should read it.

@@ -76,6 +76,16 @@ async fn run_locked(
 }
 
 fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
+    for (n, name) in args.locks.iter().enumerate() {
+        let variable = environment::fence_variable(name);
+        let alike = |other: &&Key| *other != name && environment::fence_variable(other) == variable;
+        if let Some(other) = args.locks[..n].iter().find(alike) {
+            return Err(Error::new(ErrorKind::Invalid, "two locks would hand their fence on in the same variable")
+                .with("locks", format_args!("{other}, {name}"))
+                .with("variable", variable)
+                .hint("give them names that differ in more than case and punctuation"));
+        }
+    }
     let mode = match (args.shared, args.slots) {
         (true, _) => Mode::Shared,
         (false, Some(n)) => Mode::Slots(n),
