@@ -28,6 +28,12 @@ use crate::{lock, store};
 const CLEAN_UP: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
+    // No command begins with a dash; an option that we do not know does.
+    if let Some(option) = args.command.first().filter(|first| first.as_encoded_bytes().starts_with(b"-")) {
+        say(&format!("error: unknown option '{}'", option.to_string_lossy()));
+        say("hint: `stanchion help run` lists the options; the command comes after them");
+        return Ok(2);
+    }
     let requests = requests(args)?;
     let mut status = Status::open(args.status_fd)?;
     let opened = store::open_locks(&cli.store).await?;

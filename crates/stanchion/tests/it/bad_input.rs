@@ -20,6 +20,7 @@ fn keys_and_times_outside_their_range_are_refused_with_the_range() {
     home.output(&["run", "--lock", "a", "--slots", "0", "--", "true"]).exits(78).says("1 to 1024");
     home.output(&["run", "--lock", "a", "--durability", "eternal", "--", "true"]).exits(2).says("process, power");
     home.output(&["run", "--lock", "a-b", "--lock", "a_b", "--", "true"]).exits(78).says("STANCHION_FENCE_A_B");
+    home.output(&["run", "--lock", "a", "--wiat", "5s", "--", "true"]).exits(2).says("--wiat");
     home.output(&["run", "--", "true"]).exits(2).says("--lock");
     home.output(&["run", "--lock", "a"]).exits(2).says("CMD");
     home.output(&["run", "--status-fd", "99", "--lock", "a", "--", "true"]).exits(78).says("--status-fd");
