@@ -134,3 +134,10 @@ impl Clock for ManualClock {
         BootTime(Duration::from_nanos(self.0.load(Ordering::SeqCst)))
     }
 }
+
+/// Wall clock in milliseconds of Unix time: for people, and for keys that carry their own time. No lease is judged by it.
+#[expect(clippy::disallowed_methods, reason = "what people read, and what callers wrote into their keys, is wall time")]
+pub(crate) fn wall_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}

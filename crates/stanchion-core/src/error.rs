@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::time::Duration;
 
 use crate::lock::Holder;
 
@@ -48,6 +49,14 @@ pub enum ErrorKind {
     Conflict,
     /// Waiting would dead-lock (own lock, or a cycle inside one `LockScope`). Nothing ran.
     Deadlock,
+    /// Another call with the same idempotency key is running. Nothing ran; ask again with the same key.
+    InProgress,
+    /// The idempotency key was used with another payload. Nothing ran; use a new key for a new call.
+    KeyReused,
+    /// The idempotency key is older than what is remembered. Nothing ran now; it may have run long ago.
+    KeyExpired,
+    /// A rate, a number of calls or a circuit breaker stands before it. Nothing ran; come back later.
+    Limited,
     /// The engine could not be reached, and nothing was sent.
     Unavailable,
     /// The request was sent and its answer is lost. It may have run; read before trying again.
@@ -79,6 +88,10 @@ impl ErrorKind {
             | Self::FenceRejected
             | Self::Conflict
             | Self::Deadlock
+            | Self::InProgress
+            | Self::KeyReused
+            | Self::KeyExpired
+            | Self::Limited
             | Self::Unavailable
             | Self::Denied
             | Self::Unsupported
@@ -100,6 +113,10 @@ impl ErrorKind {
             Self::FenceRejected => "FENCE_REJECTED",
             Self::Conflict => "CONFLICT",
             Self::Deadlock => "DEADLOCK",
+            Self::InProgress => "IN_PROGRESS",
+            Self::KeyReused => "KEY_REUSED",
+            Self::KeyExpired => "KEY_EXPIRED",
+            Self::Limited => "LIMITED",
             Self::Unavailable => "UNAVAILABLE",
             Self::OutcomeUnknown => "OUTCOME_UNKNOWN",
             Self::Denied => "DENIED",
@@ -137,6 +154,7 @@ struct Inner {
     hint: Option<Cow<'static, str>>,
     holder: Option<Holder>,
     floor: Option<u64>,
+    retry_after: Option<Duration>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -155,6 +173,7 @@ impl Error {
             hint: None,
             holder: None,
             floor: None,
+            retry_after: None,
             source: None,
         }))
     }
@@ -222,6 +241,31 @@ impl Error {
     pub fn at_floor(mut self, floor: u64) -> Self {
         self.0.floor = Some(floor);
         self
+    }
+
+    /// Says when another try can succeed. See [`Error::retry_after`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use stanchion_core::{Error, ErrorKind};
+    /// let e = Error::new(ErrorKind::Limited, "too many calls").again_in(Duration::from_secs(2));
+    /// assert_eq!(e.retry_after(), Some(Duration::from_secs(2)));
+    /// ```
+    #[must_use]
+    pub fn again_in(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// When another try can succeed, if that is known.
+    ///
+    /// ```
+    /// use stanchion_core::{Error, ErrorKind};
+    /// assert_eq!(Error::new(ErrorKind::Limited, "too many calls").retry_after(), None);
+    /// ```
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
     }
 
     /// What went wrong.

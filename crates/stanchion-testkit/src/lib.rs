@@ -7,6 +7,7 @@
 //! | another process to kill or freeze | [`process::Child`] |
 //! | to wait for something | [`eventually`](fn@eventually), [`eventually_sync`] |
 //! | to hold a task between two steps | [`pause`] |
+//! | to kill guarded calls anywhere, and judge what is left | [`kill_harness`] |
 //!
 //! Everything here panics with a reason instead of returning errors: it is made for tests.
 
@@ -14,6 +15,7 @@ pub mod conformance;
 pub mod engines;
 mod eventually;
 mod fault_proxy;
+pub mod kill_harness;
 pub mod pause;
 pub mod process;
 

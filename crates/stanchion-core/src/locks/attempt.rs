@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::background::Background;
+use crate::background::Background;
 use crate::{Acquire, ErrorKind, FencingToken, Grant, LockBackend, Owner, Result};
 
 /// How long clean-up may take. Not the caller's deadline: that one may just have run out.

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::attempt::give_back;
-use super::background::Background;
 use super::held::HeldLock;
 use super::keeper::Keeper;
+use crate::background::Background;
 use crate::{
     BootTime, Error, ErrorKind, FencingToken, Grant, Key, LeaseEvent, LockBackend, LostReason, Released, Result,
 };
@@ -199,6 +199,12 @@ impl Lease {
         let answer = self.backend.release(&self.lock.grant).await;
         self.released = answer.is_ok();
         answer
+    }
+
+    /// The store has released it together with something else.
+    pub(crate) fn given_back(mut self) {
+        self.end();
+        self.released = true;
     }
 
     pub(super) fn error(&self, reason: LostReason) -> Error {

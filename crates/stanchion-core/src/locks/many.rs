@@ -17,11 +17,30 @@ use crate::{Acquire, Key, LostReason, Mode, Released, Result, Wait};
 /// leases.release().await?;
 /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[must_use = "dropping leases releases them late; call `release().await`"]
 pub struct Leases(Vec<Lease>);
 
+impl From<Lease> for Leases {
+    fn from(lease: Lease) -> Self {
+        Self(vec![lease])
+    }
+}
+
 impl Leases {
+    /// The grant, if it is a single one: it can be released together with something else.
+    pub(crate) fn single(&self) -> Option<&crate::Grant> {
+        match &self.0[..] {
+            [lease] => Some(lease.grant()),
+            _ => None,
+        }
+    }
+
+    /// The store has released them together with something else.
+    pub(crate) fn given_back(self) {
+        self.0.into_iter().for_each(Lease::given_back);
+    }
+
     /// The leases, sorted by key.
     ///
     /// ```

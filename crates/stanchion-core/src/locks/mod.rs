@@ -1,7 +1,6 @@
 //! The front door: waiting, renewing, metrics, exactly once for all backends.
 
 mod attempt;
-mod background;
 mod gate;
 mod held;
 mod keeper;
@@ -17,15 +16,15 @@ use tracing::Instrument;
 pub use self::lease::{Fence, Lease};
 pub use self::many::Leases;
 
-use self::attempt::{Attempt, Place};
-use self::background::{Background, Open};
+use self::attempt::{Attempt, Place, give_back};
 use self::gate::Gates;
 use self::held::HeldLock;
 use self::keeper::Keeper;
+use crate::background::{Background, Open};
 use crate::meter::{ClassMeter, Meter};
 use crate::{
-    Acquire, Clock, Error, ErrorKind, Hold, LeaseMachine, LockBackend, Owner, Page, Result, RetryPolicy, SystemClock,
-    Tries, Wait, contended,
+    Acquire, BootTime, Clock, Error, ErrorKind, Grant, Hold, LeaseMachine, LockBackend, Owner, Page, Result,
+    RetryPolicy, SystemClock, Tries, Wait, contended,
 };
 
 /// Locks on one store. Clones share everything; keep one per process and store.
@@ -117,6 +116,10 @@ impl Locks {
     #[must_use]
     pub fn backend(&self) -> &Arc<dyn LockBackend> {
         &self.inner.backend
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.inner.clock
     }
 
     /// Takes the lock, waiting as long as the request says.
@@ -295,6 +298,25 @@ impl Locks {
         let inner = &self.inner;
         let sent = inner.clock.now();
         let grant = Attempt::new(&inner.backend, req, owner, self.background()).await?;
+        self.hold(req, grant, sent, meter)
+    }
+
+    /// A lock that the store gave together with something else, for a request sent at `sent`.
+    ///
+    /// # If it fails
+    /// `OutcomeUnknown`: the answer came after the end of the lease. It is given back in the background.
+    pub(crate) fn adopt(&self, req: &Acquire, grant: Grant, sent: BootTime) -> Result<Lease> {
+        let meter = self.inner.meter.class(&req.key);
+        let lease = self.hold(req, grant.clone(), sent, &meter);
+        if lease.is_err() {
+            self.background().spawn(give_back(Arc::clone(&self.inner.backend), grant));
+        }
+        meter.count_acquisition(&lease);
+        lease
+    }
+
+    fn hold(&self, req: &Acquire, grant: Grant, sent: BootTime, meter: &Arc<ClassMeter>) -> Result<Lease> {
+        let inner = &self.inner;
         let machine = match inner.hold {
             Hold::Lease => LeaseMachine::new(sent, grant.ttl, req.max_hold, req.needs_progress),
             Hold::Held => LeaseMachine::held(sent, grant.ttl, req.max_hold),

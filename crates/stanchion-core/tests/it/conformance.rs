@@ -1,6 +1,7 @@
 //! The published conformance suite over the reference store, with and without a readable clock, and the proof that
 //! its cases can fail.
 
+mod broken_fused;
 mod broken_locks;
 mod broken_records;
 mod queue;
@@ -10,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stanchion_core::{CasLock, Chaos, ChaosLock, ChaosStore, MemoryStore};
-use stanchion_testkit::conformance::{Case, Client, StoreFactory, locks, records, run_all};
+use stanchion_testkit::conformance::{Case, Client, StoreFactory, fused, locks, records, run_all};
 
 fn factory(store: MemoryStore) -> StoreFactory {
     StoreFactory::new(move || {
         let store = store.clone();
-        async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))) }
+        async move { Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))).separate() }
     })
 }
 
@@ -44,13 +45,25 @@ async fn behind_chaos() -> StoreFactory {
     StoreFactory::new(move || {
         let store = ChaosStore::new(store.clone(), chaos.clone());
         let locks = ChaosLock::new(CasLock::new(store.clone()), chaos.clone());
-        async move { Client::new(Arc::new(locks), Some(Arc::new(store))) }
+        async move { Client::new(Arc::new(locks), Some(Arc::new(store))).separate() }
     })
 }
 
 stanchion_testkit::conformance_tests!(memory_behind_chaos, behind_chaos, except: [
     a_lost_reply_is_outcome_unknown,
     waiters_are_served_in_order,
+]);
+
+stanchion_testkit::conformance_tests!(separate_over_memory, with_clock, suites: [fused], except: [
+    an_answer_lost_in_begin_is_outcome_unknown, // there is no wire
+]);
+
+stanchion_testkit::conformance_tests!(separate_over_memory_without_clock, without_clock, suites: [fused], except: [
+    an_answer_lost_in_begin_is_outcome_unknown,
+]);
+
+stanchion_testkit::conformance_tests!(separate_behind_chaos, behind_chaos, suites: [fused], except: [
+    an_answer_lost_in_begin_is_outcome_unknown,
 ]);
 
 /// The names of the bullets under the last `# Behavior` before `pub trait {name}`.
@@ -73,6 +86,9 @@ fn every_bullet_of_a_trait_is_a_case_and_every_case_is_a_bullet() {
     let lock = bullets(include_str!("../../src/lock.rs"), "LockBackend");
     assert!(lock.len() > 10, "the bullets were found: {lock:?}");
     assert_eq!(names(locks::CASES), lock);
+    let steps = bullets(include_str!("../../src/fused.rs"), "Fused");
+    assert!(steps.len() > 5, "the bullets were found: {steps:?}");
+    assert_eq!(names(fused::CASES), steps);
 }
 
 /// A bug, the case that must find it, and a part of what the case must say.

@@ -2,10 +2,20 @@
 
 mod bad_input;
 mod chaos;
+mod claim;
 mod conformance;
+mod election;
+mod fingerprint;
+mod guard;
+mod jobs;
 mod lease_machine;
+mod limiter;
 mod locks;
+mod model_claim;
 mod model_lease_fence;
+mod once;
 mod retry;
 mod scope;
+mod single_flight;
 mod versioned;
+mod wire;

@@ -42,6 +42,18 @@ macro_rules! __conformance_names {
             attempting_twice_with_one_owner_is_one_grant
         ] }
     };
+    (fused [$($then:tt)*] $($args:tt)*) => {
+        $($then)*! { $($args)* [
+            begin_marks_and_locks_together
+            begin_on_a_busy_lock_leaves_the_claim
+            begin_that_meets_a_record_changes_nothing
+            of_many_beginnings_one_is_granted
+            finish_writes_and_releases_together
+            finish_with_a_stale_version_changes_nothing
+            finish_after_the_lock_was_lost_still_writes
+            an_answer_lost_in_begin_is_outcome_unknown
+        ] }
+    };
     (process [$($then:tt)*] $($args:tt)*) => {
         $($then)*! { $($args)* [
             a_killed_holder_is_taken_over
@@ -72,8 +84,8 @@ macro_rules! __conformance_list {
         /// The cases of this suite.
         ///
         /// ```
-        /// use stanchion_testkit::conformance::{leases, locks, process, records};
-        /// for cases in [records::CASES, locks::CASES, leases::CASES, process::CASES] {
+        /// use stanchion_testkit::conformance::{fused, leases, locks, process, records};
+        /// for cases in [records::CASES, locks::CASES, leases::CASES, fused::CASES, process::CASES] {
         ///     assert!(!cases.is_empty());
         /// }
         /// ```
@@ -101,8 +113,8 @@ macro_rules! __conformance_suite {
 /// One `#[test]` per conformance case, in a module of the given name.
 ///
 /// `conformance_tests!(module, factory)` takes an `async fn() -> StoreFactory`, which every test calls once. Optional,
-/// in this order: `suites: [records, locks, leases]` (that is the default) and `except: [case, …]` with exactly those cases
-/// that do not apply to the store. See [`conformance`](crate::conformance).
+/// in this order: `suites: [records, locks, leases]` (that is the default; `fused` is for clients that have it) and
+/// `except: [case, …]` with exactly those cases that do not apply to the store. See [`conformance`](crate::conformance).
 ///
 /// ```
 /// use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Key, LockBackend, RecordStore};
+use stanchion_core::{Fused, Key, LockBackend, RecordStore, Separate};
 
 use crate::{Fault, FaultProxy, Plan};
 
@@ -36,6 +36,8 @@ pub struct Client {
     pub locks: Arc<dyn LockBackend>,
     /// Its records, if the store has any.
     pub records: Option<Arc<dyn RecordStore>>,
+    /// Both in one step, if the store's engine can, or [`Separate`](stanchion_core::Separate).
+    pub fused: Option<Arc<dyn Fused>>,
 }
 
 impl Client {
@@ -50,13 +52,49 @@ impl Client {
     /// ```
     #[must_use]
     pub fn new(locks: Arc<dyn LockBackend>, records: Option<Arc<dyn RecordStore>>) -> Self {
-        Self { locks, records }
+        Self { locks, records, fused: None }
+    }
+
+    /// The same with `fused`, for the suite of that name.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, LockBackend, MemoryStore, Separate};
+    /// # use stanchion_testkit::conformance::Client;
+    /// let store = Arc::new(MemoryStore::new());
+    /// let locks: Arc<dyn LockBackend> = Arc::new(CasLock::new((*store).clone()));
+    /// let fused = Separate::new(store.clone(), locks.clone());
+    /// let client = Client::new(locks, Some(store)).fused(Arc::new(fused));
+    /// assert!(client.fused.is_some());
+    /// ```
+    #[must_use]
+    pub fn fused(mut self, fused: Arc<dyn Fused>) -> Self {
+        self.fused = Some(fused);
+        self
+    }
+
+    /// The same with [`Separate`](stanchion_core::Separate) over its own parts, for a store whose engine has nothing
+    /// better.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, MemoryStore};
+    /// # use stanchion_testkit::conformance::Client;
+    /// let store = MemoryStore::new();
+    /// let client = Client::new(Arc::new(CasLock::new(store.clone())), Some(Arc::new(store))).separate();
+    /// assert!(client.fused.is_some());
+    /// ```
+    #[must_use]
+    pub fn separate(mut self) -> Self {
+        let separate = |records: &Arc<dyn RecordStore>| Separate::new(Arc::clone(records), Arc::clone(&self.locks));
+        self.fused = self.records.as_ref().map(|records| Arc::new(separate(records)) as Arc<dyn Fused>);
+        self
     }
 }
 
 impl From<(Arc<dyn LockBackend>, Option<Arc<dyn RecordStore>>)> for Client {
     fn from((locks, records): (Arc<dyn LockBackend>, Option<Arc<dyn RecordStore>>)) -> Self {
-        Self { locks, records }
+        Self::new(locks, records)
     }
 }
 

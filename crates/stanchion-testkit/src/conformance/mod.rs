@@ -1,5 +1,5 @@
-//! The contract of a backend, as tests: one case per `# Behavior` bullet of [`RecordStore`] and [`LockBackend`],
-//! with the same name; and the cases of [`Locks`] on top of a backend.
+//! The contract of a backend, as tests: one case per `# Behavior` bullet of [`RecordStore`], [`LockBackend`]
+//! and [`Fused`], with the same name; and the cases of [`Locks`] on top of a backend.
 //!
 //! A backend's test binary says how to open its store, and gets one test per case:
 //!
@@ -27,15 +27,18 @@
 //! and it fails as well when a listed case does apply. So the list is the honest table of what a backend leaves out.
 //!
 //! - A backend without records: `suites: [locks, leases]`.
+//! - A backend with [`Fused`], or the same steps one by one: [`Client::fused`], [`Client::separate`], `suites: [fused]`.
 //! - Cases with other processes, which are killed and stopped: [`process`] and [`process_tests!`](crate::process_tests).
 //! - Everything in one go, for instance against a server of one's own: [`run_all`].
 //!
+//! [`Fused`]: stanchion_core::Fused
 //! [`RecordStore`]: stanchion_core::RecordStore
 //! [`LockBackend`]: stanchion_core::LockBackend
 //! [`Locks`]: stanchion_core::Locks
 
 mod cases;
 mod factory;
+pub mod fused;
 pub mod leases;
 pub mod locks;
 pub mod process;

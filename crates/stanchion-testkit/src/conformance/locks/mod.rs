@@ -24,11 +24,12 @@ pub use holding::{
     release_by_another_owner_changes_nothing, release_tells_whether_we_held, renewal_prolongs,
 };
 pub use listing::list_shows_holders;
+pub(super) use waiting::obtain;
 pub use waiting::{a_withdrawn_waiter_is_never_granted, wait_wakes_on_release, waiters_are_served_in_order};
 
 crate::__conformance_names! { locks [crate::__conformance_list] }
 
-type Locks = Arc<dyn LockBackend>;
+pub(super) type Locks = Arc<dyn LockBackend>;
 
 /// Three clients of the same store.
 async fn three(store: &StoreFactory) -> (Locks, Locks, Locks) {
@@ -36,11 +37,11 @@ async fn three(store: &StoreFactory) -> (Locks, Locks, Locks) {
 }
 
 /// A request of one attempt, for a lock that does not expire during a case.
-fn request(key: &Key) -> Acquire {
+pub(super) fn request(key: &Key) -> Acquire {
     Acquire::new(key.clone()).ttl(LONG).must("a valid ttl").wait(Wait::No)
 }
 
-fn short(key: &Key, ttl: Duration) -> Acquire {
+pub(super) fn short(key: &Key, ttl: Duration) -> Acquire {
     request(key).ttl(ttl).must("a valid ttl")
 }
 
@@ -48,16 +49,16 @@ fn in_mode(key: &Key, mode: Mode) -> Acquire {
     request(key).mode(mode).must("a valid mode")
 }
 
-async fn take(locks: &Locks, request: &Acquire, what: &str) -> Grant {
+pub(super) async fn take(locks: &Locks, request: &Acquire, what: &str) -> Grant {
     locks.try_acquire(request, Owner::random()).await.must(what)
 }
 
-async fn busy(locks: &Locks, request: &Acquire, what: &str) {
+pub(super) async fn busy(locks: &Locks, request: &Acquire, what: &str) {
     refusal(locks.try_acquire(request, Owner::random()).await, ErrorKind::Contended, what);
 }
 
 /// Asks again and again, always the same client: a store without clock must see the same version for a full ttl.
-async fn take_over(store: &StoreFactory, locks: &Locks, request: &Acquire, what: &str) -> Grant {
+pub(super) async fn take_over(store: &StoreFactory, locks: &Locks, request: &Acquire, what: &str) -> Grant {
     let owner = Owner::random();
     until(store.patient(), what, || async {
         match locks.try_acquire(request, owner).await {
@@ -69,7 +70,7 @@ async fn take_over(store: &StoreFactory, locks: &Locks, request: &Acquire, what:
     .await
 }
 
-fn is_lease(locks: &Locks) -> bool {
+pub(super) fn is_lease(locks: &Locks) -> bool {
     locks.capability().hold == Hold::Lease
 }
 

@@ -164,7 +164,12 @@ pub async fn waiters_are_served_in_order(store: &StoreFactory) -> Outcome {
 }
 
 /// Waits and asks in turn, as `Locks` does.
-async fn obtain(locks: Locks, request: Acquire, owner: Owner, patience: Duration) -> Option<Grant> {
+pub(in super::super) async fn obtain(
+    locks: Locks,
+    request: Acquire,
+    owner: Owner,
+    patience: Duration,
+) -> Option<Grant> {
     let until = tokio::time::Instant::now() + patience;
     loop {
         locks.wait(&request, owner, until).await.must("wait");

@@ -15,6 +15,7 @@ pub use fences::{
     equal_number_of_another_owner_is_refused, fence_outlives_the_record, fence_write_needs_the_touch,
     touch_raises_the_fence_and_reads,
 };
+pub(super) use reads::watch;
 pub use reads::{changed_wakes_on_a_write, get_sees_the_last_put, scan_is_sorted_and_paged};
 pub use replies::a_lost_reply_is_outcome_unknown;
 pub use writes::{

@@ -181,7 +181,12 @@ pub async fn changed_wakes_on_a_write(store: &StoreFactory) -> Outcome {
 }
 
 /// The version that replaced `since`. A wake-up may be early, so it looks and waits again.
-async fn watch(records: Arc<dyn RecordStore>, key: Key, since: Option<Version>, patience: Duration) -> Option<Version> {
+pub(in super::super) async fn watch(
+    records: Arc<dyn RecordStore>,
+    key: Key,
+    since: Option<Version>,
+    patience: Duration,
+) -> Option<Version> {
     let until = tokio::time::Instant::now() + patience;
     loop {
         records.changed(&key, since, until).await.must("changed");

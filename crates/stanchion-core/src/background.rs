@@ -8,24 +8,24 @@ use tokio::sync::Notify;
 
 /// A runtime, and a count of the clean-up on it.
 #[derive(Debug, Clone)]
-pub(super) struct Background {
+pub(crate) struct Background {
     runtime: Handle,
     open: Arc<Open>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(crate) struct Open {
     count: AtomicUsize,
     ended: Notify,
 }
 
 impl Background {
     /// On the runtime of the caller.
-    pub(super) fn here(open: &Arc<Open>) -> Self {
+    pub(crate) fn here(open: &Arc<Open>) -> Self {
         Self { runtime: Handle::current(), open: Arc::clone(open) }
     }
 
-    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.open.count.fetch_add(1, Ordering::SeqCst);
         let one = One(Arc::clone(&self.open));
         self.runtime.spawn(async move {
@@ -34,14 +34,14 @@ impl Background {
         });
     }
 
-    pub(super) fn enter(&self) -> EnterGuard<'_> {
+    pub(crate) fn enter(&self) -> EnterGuard<'_> {
         self.runtime.enter()
     }
 }
 
 impl Open {
     /// Returns when no clean-up is left.
-    pub(super) async fn settled(&self) {
+    pub(crate) async fn settled(&self) {
         loop {
             let ended = self.ended.notified();
             if self.count.load(Ordering::SeqCst) == 0 {

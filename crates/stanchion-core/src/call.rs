@@ -1,0 +1,409 @@
+//! One call of a tool, before anything has happened: who, what, under which key, by which policy.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{Acquire, Error, ErrorKind, Fingerprint, Key, Policy, Result};
+
+/// The longest idempotency key, in bytes.
+///
+/// ```
+/// assert!(stanchion_core::CallKey::new("k".repeat(stanchion_core::CALL_KEY_MAX_BYTES)).is_ok());
+/// ```
+pub const CALL_KEY_MAX_BYTES: usize = 255;
+
+/// The longest part of a [`Scope`], in bytes.
+const SCOPE_MAX_BYTES: usize = 256;
+
+/// Who calls what: a key of one principal, server and tool is unknown to every other.
+///
+/// ```
+/// use stanchion_core::Scope;
+/// let scope = Scope::new("alice", "billing", "send_invoice")?;
+/// assert_eq!(scope.to_string(), "alice@billing/send_invoice");
+/// assert!(Scope::new("", "billing", "send_invoice").is_err());
+/// # Ok::<(), stanchion_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scope {
+    principal: Arc<str>,
+    server: Arc<str>,
+    tool: Arc<str>,
+}
+
+impl Scope {
+    /// All three are needed: 1 to 256 bytes each, without control characters.
+    ///
+    /// # If it fails
+    /// `Invalid`, naming the part and the rule.
+    ///
+    /// ```
+    /// # use stanchion_core::Scope;
+    /// assert!(Scope::new("alice", "billing", "x".repeat(257)).is_err());
+    /// ```
+    pub fn new(principal: impl AsRef<str>, server: impl AsRef<str>, tool: impl AsRef<str>) -> Result<Self> {
+        let part = |name: &'static str, text: &str| {
+            if text.is_empty() || text.len() > SCOPE_MAX_BYTES || text.chars().any(char::is_control) {
+                return Err(Error::new(ErrorKind::Invalid, "a scope has a part that is not allowed")
+                    .with("part", name)
+                    .with("bytes", text.len())
+                    .hint("principal, server and tool are 1 to 256 bytes each, without control characters"));
+            }
+            Ok(Arc::<str>::from(text))
+        };
+        Ok(Self {
+            principal: part("principal", principal.as_ref())?,
+            server: part("server", server.as_ref())?,
+            tool: part("tool", tool.as_ref())?,
+        })
+    }
+
+    /// Who calls.
+    ///
+    /// ```
+    /// # use stanchion_core::Scope;
+    /// assert_eq!(Scope::new("alice", "billing", "send")?.principal(), "alice");
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// The server the tool belongs to.
+    ///
+    /// ```
+    /// # use stanchion_core::Scope;
+    /// assert_eq!(Scope::new("alice", "billing", "send")?.server(), "billing");
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The tool.
+    ///
+    /// ```
+    /// # use stanchion_core::Scope;
+    /// assert_eq!(Scope::new("alice", "billing", "send")?.tool(), "send");
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// A key of this scope's own, for limits.
+    pub(crate) fn key(&self) -> Result<Key> {
+        let parts = [self.principal.as_bytes(), self.server.as_bytes(), self.tool.as_bytes()];
+        Key::new(Fingerprint::of_parts(&parts).to_string())
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}/{}", self.principal, self.server, self.tool)
+    }
+}
+
+/// An idempotency key: the caller's own, or derived from what is asked.
+///
+/// ```
+/// use stanchion_core::CallKey;
+/// assert_eq!(CallKey::new("order-77")?.as_str(), "order-77");
+/// assert!(CallKey::new("").is_err());
+/// # Ok::<(), stanchion_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CallKey {
+    text: Arc<str>,
+    sent_ms: Option<u64>,
+    window: Option<Duration>,
+}
+
+impl CallKey {
+    /// The caller's key: 1 to 255 bytes of UTF-8 without control characters, compared byte by byte.
+    ///
+    /// A key that is a UUID of version 7 carries its time: see [`sent_at`](Self::sent_at).
+    ///
+    /// # If it fails
+    /// `Invalid`, naming the rule.
+    ///
+    /// ```
+    /// # use stanchion_core::{CallKey, ErrorKind};
+    /// assert_eq!(CallKey::new("k".repeat(300)).unwrap_err().kind(), ErrorKind::Invalid);
+    /// ```
+    pub fn new(text: impl AsRef<str>) -> Result<Self> {
+        let text = text.as_ref();
+        let why = if text.is_empty() {
+            "the idempotency key is empty"
+        } else if text.len() > CALL_KEY_MAX_BYTES {
+            "the idempotency key is longer than 255 bytes"
+        } else if text.chars().any(char::is_control) {
+            "the idempotency key contains a control character"
+        } else {
+            return Ok(Self { text: text.into(), sent_ms: uuid7_ms(text), window: None });
+        };
+        Err(Error::new(ErrorKind::Invalid, why)
+            .with("bytes", text.len())
+            .hint("a key is 1 to 255 bytes of UTF-8 without control characters; a UUID is a good one"))
+    }
+
+    /// A key from what is asked: identical calls within `window` after the first one are one call.
+    ///
+    /// Two calls that are meant to be two need keys of their own, or no key at all.
+    ///
+    /// # If it fails
+    /// `Invalid` for a window of nothing or of more than 30 days.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use stanchion_core::{CallKey, Fingerprint};
+    /// let asked = Fingerprint::of_json(r#"{"to": "bob"}"#)?;
+    /// assert_eq!(CallKey::derived(asked, Duration::from_secs(2))?.window(), Some(Duration::from_secs(2)));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    pub fn derived(from: Fingerprint, window: Duration) -> Result<Self> {
+        if window < Duration::from_millis(1) || window > Duration::from_secs(30 * 24 * 60 * 60) {
+            return Err(Error::new(ErrorKind::Invalid, "a window is 1 ms to 30 days")
+                .with("window", format_args!("{window:?}")));
+        }
+        Ok(Self { text: format!("derived:{from}").into(), sent_ms: None, window: Some(window) })
+    }
+
+    /// A key as a claim has kept it.
+    pub(crate) fn stored(text: &str, sent_ms: Option<u64>, window: Option<Duration>) -> Result<Self> {
+        Ok(Self { sent_ms, window, ..Self::new(text)? })
+    }
+
+    /// Adds when the caller first sent the call, in milliseconds of Unix time. With it, a key whose record is gone
+    /// is refused instead of run again.
+    ///
+    /// ```
+    /// # use stanchion_core::CallKey;
+    /// assert_eq!(CallKey::new("order-77")?.first_sent(1_700_000_000_000).sent_at(), Some(1_700_000_000_000));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn first_sent(mut self, unix_ms: u64) -> Self {
+        self.sent_ms = Some(unix_ms);
+        self
+    }
+
+    /// The text.
+    ///
+    /// ```
+    /// # use stanchion_core::CallKey;
+    /// assert_eq!(CallKey::new("k")?.as_str(), "k");
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// When the key was made, in milliseconds of Unix time, if it says so.
+    ///
+    /// ```
+    /// # use stanchion_core::CallKey;
+    /// assert_eq!(CallKey::new("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")?.sent_at(), Some(1_645_557_742_000));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn sent_at(&self) -> Option<u64> {
+        self.sent_ms
+    }
+
+    /// How long a derived key counts.
+    ///
+    /// ```
+    /// # use stanchion_core::CallKey;
+    /// assert_eq!(CallKey::new("k")?.window(), None);
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn window(&self) -> Option<Duration> {
+        self.window
+    }
+}
+
+/// The time of a UUID of version 7: its first 48 bits. With version and variant, few texts look like one by chance.
+fn uuid7_ms(text: &str) -> Option<u64> {
+    let dashes = [8, 13, 18, 23];
+    let shaped = text.len() == 36
+        && text.bytes().enumerate().all(|(i, b)| if dashes.contains(&i) { b == b'-' } else { b.is_ascii_hexdigit() })
+        && text.as_bytes()[14] == b'7'
+        && matches!(text.as_bytes()[19], b'8' | b'9' | b'a' | b'b' | b'A' | b'B');
+    shaped.then(|| u64::from_str_radix(&text[..13].replace('-', ""), 16).ok()).flatten()
+}
+
+/// The name of a claim: a digest of scope and key. It is the receipt that answers and errors carry.
+///
+/// ```
+/// use stanchion_core::{CallKey, ClaimId, Scope};
+/// let id = ClaimId::of(&Scope::new("alice", "billing", "send")?, &CallKey::new("order-77")?);
+/// assert_eq!(id.to_string().parse::<ClaimId>()?, id);
+/// # Ok::<(), stanchion_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClaimId(Fingerprint);
+
+impl ClaimId {
+    /// The claim of `key` in `scope`.
+    ///
+    /// ```
+    /// # use stanchion_core::{CallKey, ClaimId, Scope};
+    /// let key = CallKey::new("order-77")?;
+    /// let (alice, bob) = (Scope::new("alice", "billing", "send")?, Scope::new("bob", "billing", "send")?);
+    /// assert_ne!(ClaimId::of(&alice, &key), ClaimId::of(&bob, &key));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of(scope: &Scope, key: &CallKey) -> Self {
+        let parts = [&*scope.principal, &*scope.server, &*scope.tool, &*key.text].map(str::as_bytes);
+        Self(Fingerprint::of_parts(&parts))
+    }
+
+    /// The key of its record.
+    ///
+    /// ```
+    /// # use stanchion_core::{CallKey, ClaimId, Scope};
+    /// let id = ClaimId::of(&Scope::new("alice", "billing", "send")?, &CallKey::new("order-77")?);
+    /// assert!(id.record_key().as_str().starts_with(ClaimId::RECORDS));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn record_key(&self) -> Key {
+        Key::reserved("claim", &self.0.to_string())
+    }
+
+    /// What the keys of all claims' records begin with.
+    ///
+    /// ```
+    /// assert_eq!(stanchion_core::ClaimId::RECORDS, "\u{1}claim/");
+    /// ```
+    pub const RECORDS: &'static str = "\u{1}claim/";
+
+    /// A key for the tool behind us: the same for every attempt of this call, so that a tool which knows keys of its
+    /// own can tell a repetition.
+    ///
+    /// ```
+    /// # use stanchion_core::{CallKey, ClaimId, Scope};
+    /// let id = ClaimId::of(&Scope::new("alice", "billing", "send")?, &CallKey::new("order-77")?);
+    /// assert!(id.downstream_key().starts_with("stn-"));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn downstream_key(&self) -> String {
+        format!("stn-{}", &self.0.to_string()[..40])
+    }
+}
+
+impl fmt::Display for ClaimId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for ClaimId {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse().map(Self).map_err(|_| Error::new(ErrorKind::Invalid, "a receipt is 64 hex digits"))
+    }
+}
+
+/// One call: what the guard needs to know of it.
+///
+/// ```
+/// use stanchion_core::{Acquire, Call, CallKey, Fingerprint, Key, Policy, Scope};
+/// let call = Call::new(Scope::new("alice", "billing", "send_invoice")?, Policy::default())
+///     .key(CallKey::new("order-77")?, Fingerprint::of_json(r#"{"order": 77}"#)?)
+///     .lock(Acquire::new(Key::new("customer:bob")?));
+/// assert_eq!(call.locks.len(), 1);
+/// # Ok::<(), stanchion_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Call {
+    /// Who calls what.
+    pub scope: Scope,
+    /// The key, and what it stands for; without one, a repetition runs again.
+    pub key: Option<(CallKey, Fingerprint)>,
+    /// For a further round of a call that asked for input: the fingerprint of what it was given.
+    pub round: Option<Fingerprint>,
+    /// What is locked while it runs.
+    pub locks: Vec<Acquire>,
+    /// By which rules.
+    pub policy: Arc<Policy>,
+}
+
+impl Call {
+    /// A call without key and locks.
+    ///
+    /// ```
+    /// # use stanchion_core::{Call, Policy, Scope};
+    /// assert!(Call::new(Scope::new("alice", "notes", "add")?, Policy::default()).key.is_none());
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(scope: Scope, policy: impl Into<Arc<Policy>>) -> Self {
+        Self { scope, key: None, round: None, locks: Vec::new(), policy: policy.into() }
+    }
+
+    /// Sets the key and the fingerprint of what is asked.
+    ///
+    /// ```
+    /// # use stanchion_core::{Call, CallKey, Fingerprint, Policy, Scope};
+    /// let call = Call::new(Scope::new("alice", "notes", "add")?, Policy::default());
+    /// assert!(call.key(CallKey::new("k")?, Fingerprint::of_bytes(b"")).key.is_some());
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn key(mut self, key: CallKey, fingerprint: Fingerprint) -> Self {
+        self.key = Some((key, fingerprint));
+        self
+    }
+
+    /// Marks a further round of a call that had asked for input.
+    ///
+    /// ```
+    /// # use stanchion_core::{Call, Fingerprint, Policy, Scope};
+    /// let call = Call::new(Scope::new("alice", "notes", "add")?, Policy::default());
+    /// assert!(call.round(Fingerprint::of_bytes(b"yes")).round.is_some());
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn round(mut self, given: Fingerprint) -> Self {
+        self.round = Some(given);
+        self
+    }
+
+    /// Adds a lock.
+    ///
+    /// ```
+    /// # use stanchion_core::{Acquire, Call, Key, Policy, Scope};
+    /// let call = Call::new(Scope::new("alice", "notes", "add")?, Policy::default());
+    /// assert_eq!(call.lock(Acquire::new(Key::new("notes")?)).locks.len(), 1);
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn lock(mut self, lock: Acquire) -> Self {
+        self.locks.push(lock);
+        self
+    }
+
+    /// The name of its claim, if it has a key.
+    ///
+    /// ```
+    /// # use stanchion_core::{Call, Policy, Scope};
+    /// assert!(Call::new(Scope::new("alice", "notes", "add")?, Policy::default()).claim_id().is_none());
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn claim_id(&self) -> Option<ClaimId> {
+        self.key.as_ref().map(|(key, _)| ClaimId::of(&self.scope, key))
+    }
+}

@@ -1,0 +1,103 @@
+//! The first request of a call. Dropped before its answer, it is seen to its end in the background and taken back: nothing was
+//! sent to the tool, so nothing may stay claimed or locked.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::claimed::give_up;
+use super::grip::Grip;
+use crate::claim::Claim;
+use crate::{Acquire, Begin, Begun, ErrorKind, FencingToken, Grant, LockBackend, Result, RetryPolicy};
+
+type Answer = Pin<Box<dyn Future<Output = Result<Begun>> + Send>>;
+
+pub(super) struct Beginning {
+    answer: Option<Answer>,
+    /// What is needed to take it back.
+    undo: Option<Undo>,
+}
+
+struct Undo {
+    grip: Box<Grip>,
+    lock: Option<Arc<Acquire>>,
+    locks: Arc<dyn LockBackend>,
+}
+
+impl Beginning {
+    pub(super) fn new(grip: Box<Grip>, begin: Begin, locks: &Arc<dyn LockBackend>) -> Self {
+        let (fused, lock) = (Arc::clone(&grip.engine.fused), begin.lock.clone());
+        Self {
+            answer: Some(Box::pin(async move { fused.begin(&begin).await })),
+            undo: Some(Undo { grip, lock, locks: Arc::clone(locks) }),
+        }
+    }
+
+    /// The answer, and the grip on the claim; the grip is kept, and everything taken back, if the answer is lost.
+    pub(super) async fn answered(mut self) -> Result<(Begun, Option<Box<Grip>>)> {
+        let answer = std::future::poll_fn(|cx| self.poll(cx)).await;
+        let undo = self.undo.take();
+        match answer {
+            Ok(begun) => Ok((begun, undo.map(|undo| undo.grip))),
+            Err(e) => {
+                if let Some(undo) = undo.filter(|_| e.kind() == ErrorKind::OutcomeUnknown) {
+                    let background = undo.grip.background.clone();
+                    background.spawn(undo.run());
+                }
+                Err(e)
+            }
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Begun>> {
+        let Some(answer) = &mut self.answer else { return Poll::Pending };
+        let answer = std::task::ready!(answer.as_mut().poll(cx));
+        self.answer = None;
+        Poll::Ready(answer)
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        let (Some(answer), Some(undo)) = (self.answer.take(), self.undo.take()) else { return };
+        let background = undo.grip.background.clone();
+        background.spawn(async move {
+            // Whatever it says: what is ours is found by its owner.
+            drop(answer.await);
+            undo.run().await;
+        });
+    }
+}
+
+impl Undo {
+    async fn run(self) {
+        let (attempt, id) = (self.grip.attempt, self.grip.id);
+        let mut tries = RetryPolicy::default().start();
+        loop {
+            let failed = match self.grip.engine.records.get(&self.grip.key).await {
+                Ok(found) => {
+                    let claim = found.and_then(|record| Some((Claim::decode(&record.value).ok()?, record.version)));
+                    if let Some((claim, version)) = claim.filter(|(claim, _)| claim.attempt == attempt) {
+                        self.grip.see(claim, version);
+                        give_up(&self.grip).await;
+                    }
+                    break;
+                }
+                Err(e) => e,
+            };
+            if !tries.again().await {
+                tracing::warn!(receipt = %id, error = %failed, "a beginning could not be taken back; it ends by its lease");
+                break;
+            }
+        }
+        if let Some(lock) = self.lock {
+            // Backends release by owner; the fence is not looked at.
+            let (owner, fence) = (attempt.owner, FencingToken::new(0, attempt.owner));
+            let grant = Grant::new(lock.key.clone(), owner, fence, lock.mode, lock.ttl);
+            if let Err(error) = self.locks.release(&grant).await {
+                tracing::warn!(key = %lock.key, %error, "a lock could not be given back; it ends by its lease");
+            }
+        }
+    }
+}
