@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod in_transaction;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod inbox;
 mod memory;
 mod url;
 
@@ -10,16 +14,20 @@ pub mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "sqlite")]
-mod sqlite;
+pub mod sqlite;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stanchion_core::{Error, ErrorKind, LockBackend, RecordStore, Result};
+use stanchion_core::{Error, ErrorKind, Fused, LockBackend, RecordStore, Result};
 
 #[cfg(feature = "file")]
 pub use crate::file::FileLocks;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use crate::in_transaction::InTransaction;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use crate::inbox::{Inbox, Received};
 pub use crate::url::StoreUrl;
 
 /// Every backend of this build. A new one is a file, a feature and a line here.
@@ -111,6 +119,8 @@ pub struct Opened {
     pub locks: Arc<dyn LockBackend>,
     /// Its records; `None` for a backend that only locks.
     pub records: Option<Arc<dyn RecordStore>>,
+    /// Both in one trip, where the engine can.
+    pub fused: Option<Arc<dyn Fused>>,
     /// The URL without secrets.
     pub shown: String,
 }

@@ -31,6 +31,7 @@ impl Backend for Memory {
         Ok(Opened {
             locks: Arc::new(CasLock::new(store.clone())),
             records: Some(Arc::new(store)),
+            fused: None,
             shown: url.to_string(),
         })
     }

@@ -52,7 +52,7 @@ impl Backend for FileBackend {
 
     async fn open(&self, url: StoreUrl, options: OpenOptions) -> Result<Opened> {
         let OpenedLocks { locks, shown, .. } = self.open_locks(url, options).await?;
-        Ok(Opened { locks, records: None, shown })
+        Ok(Opened { locks, records: None, fused: None, shown })
     }
 
     async fn open_locks(&self, mut url: StoreUrl, options: OpenOptions) -> Result<OpenedLocks> {

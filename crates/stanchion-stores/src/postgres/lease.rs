@@ -101,7 +101,7 @@ impl PostgresLocks {
         column(&self.pool.one(sql, params, Effect::Write).await?, "done")
     }
 
-    fn tidy_sometimes(&self) {
+    pub(super) fn tidy_sometimes(&self) {
         if self.grants.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1 {
             let (pool, sql) = (Arc::clone(&self.pool), self.sql.tidy.clone());
             tokio::spawn(async move {
@@ -248,7 +248,8 @@ impl LockBackend for PostgresLocks {
 }
 
 /// What `lock_acquire` says.
-enum Answer {
+#[derive(Debug)]
+pub(super) enum Answer {
     Granted(u64),
     Slots(u32),
     /// Try again after this many milliseconds, if nobody calls before.
@@ -257,7 +258,7 @@ enum Answer {
 
 impl Answer {
     /// `None`: lift the counter first.
-    fn parse(text: &str) -> Result<Option<Self>> {
+    pub(super) fn parse(text: &str) -> Result<Option<Self>> {
         let odd = || super::pool::unexpected("lock_acquire").with("text", text);
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         Ok(Some(match word {

@@ -4,6 +4,7 @@
 //! hold a transaction of their own.
 
 mod error;
+mod fused;
 mod hash;
 mod lease;
 mod listen;
@@ -15,24 +16,28 @@ mod schema;
 mod session;
 mod target;
 mod tls;
+mod transactional;
 mod xact;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stanchion_core::{Capability, Error, ErrorKind, Hold, LockBackend, Result, Survives};
+use stanchion_core::{Capability, Error, ErrorKind, Fused, Hold, LockBackend, Result, Survives};
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::{Backend, Durability, OpenOptions, Opened, StoreUrl};
 
+use self::fused::PostgresFused;
 use self::listen::Listener;
 use self::pool::Pool;
-use self::schema::Schema;
+pub(crate) use self::schema::Schema;
 use self::target::Target;
 
 use self::lease::PostgresLocks;
 use self::records::PostgresStore;
 use self::session::SessionLocks;
+pub(crate) use self::transactional::finish_in_transaction;
+pub use self::transactional::{TransactionClaim, claim_in_transaction, claim_in_transaction_of};
 pub use self::xact::{lock_in_transaction, lock_in_transaction_of};
 
 pub(crate) static BACKEND: Postgres = Postgres;
@@ -96,7 +101,7 @@ impl Backend for Postgres {
         let server = Server::read(&pool).await?;
         let listener = Listener::new(Arc::clone(&pool), ears, schema.channel());
         let records = server.capability(Durability::Power, Hold::Lease);
-        let locks: Arc<dyn LockBackend> = if mode == "session" {
+        let (locks, fused): (Arc<dyn LockBackend>, Option<Arc<dyn Fused>>) = if mode == "session" {
             let client = pool.target.connect(|_| ()).await?;
             if probe::is_pooled(&pool.target, &client).await? {
                 return Err(Error::new(
@@ -106,18 +111,19 @@ impl Backend for Postgres {
                 .with("host", &pool.target.shown)
                 .hint("use mode=lease, or the server's own address"));
             }
-            Arc::new(SessionLocks::new(
-                Arc::clone(&pool),
-                schema.clone(),
-                server.capability(options.durability, Hold::Held),
-            ))
+            let capability = server.capability(options.durability, Hold::Held);
+            // An advisory lock belongs to its connection, not to a transaction with records: no fusing.
+            (Arc::new(SessionLocks::new(Arc::clone(&pool), schema.clone(), capability)), None)
         } else {
             let capability = server.capability(options.durability, Hold::Lease);
             let quick = options.durability == Durability::Process;
-            Arc::new(PostgresLocks::new(Arc::clone(&pool), Arc::clone(&listener), &schema, quick, capability))
+            let locks = PostgresLocks::new(Arc::clone(&pool), Arc::clone(&listener), &schema, quick, capability);
+            let locks = Arc::new(locks);
+            let fused = PostgresFused::new(Arc::clone(&pool), Arc::clone(&locks), &schema);
+            (locks, Some(Arc::new(fused)))
         };
         let records = Arc::new(PostgresStore::new(pool, listener, &schema, records));
-        Ok(Opened { locks, records: Some(records), shown })
+        Ok(Opened { locks, records: Some(records), fused, shown })
     }
 }
 

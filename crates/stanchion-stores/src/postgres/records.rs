@@ -24,7 +24,7 @@ use super::schema::Schema;
 /// A watch is renewed at least this often; a change that went unheard is seen then.
 const ROUND: Duration = Duration::from_secs(10);
 
-const READ: &str = "SELECT key, value, version, fence, nonce, (extract(epoch FROM written) * 1000)::bigint AS written_ms, \
+pub(super) const READ: &str = "SELECT key, value, version, fence, nonce, (extract(epoch FROM written) * 1000)::bigint AS written_ms, \
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms FROM stanchion.records \
     WHERE value IS NOT NULL AND (expires IS NULL OR expires > clock_timestamp())";
 
@@ -80,11 +80,11 @@ impl PostgresStore {
 }
 
 /// A condition as the functions take it.
-struct Condition {
-    kind: i32,
-    version: i64,
-    fence: i64,
-    nonce: i64,
+pub(super) struct Condition {
+    pub(super) kind: i32,
+    pub(super) version: i64,
+    pub(super) fence: i64,
+    pub(super) nonce: i64,
 }
 
 impl From<Cond> for Condition {
@@ -98,6 +98,18 @@ impl From<Cond> for Condition {
     }
 }
 
+/// By which name watchers are told of a write.
+pub(super) fn watch_name(namespace: &str, key: &Key) -> String {
+    format!("{:016x}", hash::number(namespace, key.as_str()))
+}
+
+pub(super) fn check_size(key: &Key, value: &[u8]) -> Result<()> {
+    if value.len() <= VALUE_MAX_BYTES {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Invalid, "the value is larger than 16 MiB").with("key", key).with("bytes", value.len()))
+}
+
 /// Tokens above PostgreSQL's largest number cannot have come from it; they stay above all others.
 fn number(token: &FencingToken) -> i64 {
     i64::try_from(token.number()).unwrap_or(i64::MAX)
@@ -108,7 +120,7 @@ fn token(row: &Row, fence: &'static str, nonce: &'static str) -> Result<Option<F
     Ok(parts.map(|(n, nonce)| FencingToken::from_parts(n.cast_unsigned(), nonce.cast_unsigned())))
 }
 
-fn record(row: &Row) -> Result<Record> {
+pub(super) fn record(row: &Row) -> Result<Record> {
     let ms = |name| Ok::<u64, Error>(column::<i64>(row, name)?.max(0).cast_unsigned());
     Ok(Record {
         value: Bytes::copy_from_slice(column(row, "value")?),
@@ -155,12 +167,8 @@ impl RecordStore for PostgresStore {
     }
 
     async fn put(&self, key: &Key, value: Bytes, cond: Cond, ttl: Option<Duration>) -> Result<Version> {
-        if value.len() > VALUE_MAX_BYTES {
-            return Err(Error::new(ErrorKind::Invalid, "the value is larger than 16 MiB")
-                .with("key", key)
-                .with("bytes", value.len()));
-        }
-        let (c, ttl, hash) = (Condition::from(cond), ttl.map(millis), format!("{:016x}", self.hash(key)));
+        check_size(key, &value)?;
+        let (c, ttl, hash) = (Condition::from(cond), ttl.map(millis), watch_name(&self.namespace, key));
         let params: [Param<'_>; 8] = [
             (&key.as_str(), Type::TEXT),
             (&&value[..], Type::BYTEA),
@@ -177,7 +185,7 @@ impl RecordStore for PostgresStore {
     }
 
     async fn delete(&self, key: &Key, cond: Cond) -> Result<()> {
-        let (c, hash) = (Condition::from(cond), format!("{:016x}", self.hash(key)));
+        let (c, hash) = (Condition::from(cond), watch_name(&self.namespace, key));
         let params: [Param<'_>; 6] = [
             (&key.as_str(), Type::TEXT),
             (&c.kind, Type::INT4),

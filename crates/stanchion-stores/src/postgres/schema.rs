@@ -10,10 +10,15 @@ use super::hash;
 use super::pool::{Pool, column, unexpected};
 
 /// Raised with every change to the SQL files.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
-const FILES: [&str; 4] =
-    [include_str!("schema.sql"), include_str!("locks.sql"), include_str!("records.sql"), include_str!("session.sql")];
+const FILES: [&str; 5] = [
+    include_str!("schema.sql"),
+    include_str!("locks.sql"),
+    include_str!("records.sql"),
+    include_str!("fused.sql"),
+    include_str!("session.sql"),
+];
 
 /// The schema's name, checked: it is written into statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +77,7 @@ impl Schema {
                 .with("schema", self.name())
                 .because(e)
                 .hint(
-                    "let a role that may create it run schema.sql, locks.sql, records.sql and session.sql of \
+                    "let a role that may create it run schema.sql, locks.sql, records.sql, fused.sql and session.sql of \
                      stanchion-stores/src/postgres (also printed by stanchion_stores::postgres::install_sql)",
                 )
         })?;

@@ -1,5 +1,5 @@
 -- Stanchion's tables. Runs again without harm; the opening client holds an advisory lock around it.
--- To install it by hand, as a role that may create schemas: psql -1 -f schema.sql -f locks.sql -f records.sql -f session.sql
+-- To install it by hand, as a role that may create schemas: psql -1 -f schema.sql -f locks.sql -f records.sql -f fused.sql -f session.sql
 -- and then grant the application: USAGE on the schema; SELECT, INSERT, UPDATE, DELETE on its tables; USAGE, SELECT on its sequences.
 
 CREATE SCHEMA IF NOT EXISTS stanchion;

@@ -42,4 +42,4 @@ CREATE OR REPLACE VIEW stanchion.session_holders AS
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND l.objsubid = 1 AND ((l.classid::bigint << 32) | l.objid::bigint) = s.hash;
 
-INSERT INTO stanchion.meta VALUES ('schema', '1') ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+INSERT INTO stanchion.meta VALUES ('schema', '2') ON CONFLICT (name) DO UPDATE SET value = excluded.value;

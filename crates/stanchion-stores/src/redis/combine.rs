@@ -43,7 +43,7 @@ impl Op {
         Self { code, key: key.clone(), owner: owner.to_hex(), more }
     }
 
-    fn write(&self, command: &mut Cmd) {
+    pub(super) fn write(&self, command: &mut Cmd) {
         command.arg(self.code).arg(self.key.as_str()).arg(&self.owner);
         match &self.more {
             More::Nothing => {}

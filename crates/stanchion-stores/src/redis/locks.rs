@@ -95,14 +95,63 @@ impl RedisLocks {
     }
 
     fn contended(&self, req: &Acquire, owner: Owner, hearing: u64, parts: &[Value]) -> Result<Grant> {
-        let refusal = Refusal::read(parts).ok_or_else(|| self.garbled(&req.key))?;
+        let (refusal, error) = self.refusal(req, parts)?;
         if req.wait != Wait::No {
             let slice = if refusal.place <= 1 { LOOK.0 } else { LOOK.1 };
             // One after the other, so that an expired lease does not call everybody at once.
             let turn = refusal.free_in + Duration::from_millis(5 + 20 * refusal.place.min(50));
             self.wake.refused(owner, Instant::now() + turn.min(slice), hearing);
         }
-        Err(Error::new(ErrorKind::Contended, "the lock is taken").with("key", &req.key).held_by(refusal.holder))
+        Err(error)
+    }
+
+    fn refusal(&self, req: &Acquire, parts: &[Value]) -> Result<(Refusal, Error)> {
+        let refusal = Refusal::read(parts).ok_or_else(|| self.garbled(&req.key))?;
+        let error = Error::new(ErrorKind::Contended, "the lock is taken").with("key", &req.key);
+        let error = error.held_by(refusal.holder.clone());
+        Ok((refusal, error))
+    }
+
+    /// One attempt, for an owner that can be called at `channel`.
+    fn attempt(req: &Acquire, owner: Owner, channel: Arc<str>) -> Result<Op> {
+        if req.floor > FLOOR_MOST {
+            return Err(Error::new(ErrorKind::Unsupported, "the floor is above what Redis can count exactly")
+                .with("floor", req.floor)
+                .with("most", FLOOR_MOST));
+        }
+        let (mode, slots) = match req.mode {
+            Mode::Exclusive => ("x", 0),
+            Mode::Shared => ("s", 0),
+            Mode::Slots(n) => ("", n),
+        };
+        let more = More::Acquire {
+            ttl: millis(req.ttl),
+            mode,
+            slots,
+            floor: req.floor,
+            channel,
+            identity: one_line(req.identity.encode()),
+        };
+        Ok(Op::new("A", &req.key, owner, more))
+    }
+
+    fn grant(&self, req: &Acquire, owner: Owner, number: i64) -> Result<Grant> {
+        let number = u64::try_from(number).map_err(|_| self.garbled(&req.key))?;
+        Ok(Grant::new(req.key.clone(), owner, FencingToken::new(number, owner), req.mode, req.ttl))
+    }
+
+    /// One attempt that does not wait, as an operation for [`answered`](Self::answered).
+    pub(super) fn once(&self, req: &Acquire, owner: Owner) -> Result<Op> {
+        Self::attempt(req, owner, Arc::clone(&self.no_wait))
+    }
+
+    /// The answer to [`once`](Self::once): the grant, or the refusal.
+    pub(super) fn answered(&self, req: &Acquire, owner: Owner, answer: &Value) -> Result<Result<Grant, Error>> {
+        match answer {
+            Value::Int(number) => self.grant(req, owner, *number).map(Ok),
+            Value::Array(parts) => Ok(Err(self.refusal(req, parts)?.1)),
+            _ => Err(self.garbled(&req.key)),
+        }
     }
 }
 
@@ -122,27 +171,9 @@ impl LockBackend for RedisLocks {
     }
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
-        if req.floor > FLOOR_MOST {
-            return Err(Error::new(ErrorKind::Unsupported, "the floor is above what Redis can count exactly")
-                .with("floor", req.floor)
-                .with("most", FLOOR_MOST));
-        }
-        let (mode, slots) = match req.mode {
-            Mode::Exclusive => ("x", 0),
-            Mode::Shared => ("s", 0),
-            Mode::Slots(n) => ("", n),
-        };
         let (channel, hearing) =
             if req.wait == Wait::No { (Arc::clone(&self.no_wait), 0) } else { self.wake.channel() };
-        let more = More::Acquire {
-            ttl: millis(req.ttl),
-            mode,
-            slots,
-            floor: req.floor,
-            channel,
-            identity: one_line(req.identity.encode()),
-        };
-        let op = Op::new("A", &req.key, owner, more);
+        let op = Self::attempt(req, owner, channel)?;
         let answer = match self.hub.options.replicas {
             0 => self.combiner.run(op).await,
             _ => self.acquire_replicated(op).await,
@@ -150,8 +181,7 @@ impl LockBackend for RedisLocks {
         match answer.map_err(|fault| self.error(fault, &req.key))? {
             Value::Int(number) => {
                 self.wake.forget(owner);
-                let number = u64::try_from(number).map_err(|_| self.garbled(&req.key))?;
-                Ok(Grant::new(req.key.clone(), owner, FencingToken::new(number, owner), req.mode, req.ttl))
+                self.grant(req, owner, number)
             }
             Value::Array(parts) => self.contended(req, owner, hearing, &parts),
             _ => Err(self.garbled(&req.key)),

@@ -14,6 +14,7 @@
 
 mod combine;
 mod fault;
+mod fused;
 mod link;
 mod locks;
 mod options;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stanchion_core::{Error, ErrorKind, Result, Survives};
 
+use self::fused::RedisFused;
 use self::link::Hub;
 use self::locks::RedisLocks;
 use self::options::Options;
@@ -63,18 +65,19 @@ impl Backend for Redis {
         let shown = options.shown.clone();
         let namespace = options.namespace.clone();
         let hub = Arc::new(Hub::new(options)?);
-        let capability = strength::examine(&hub).await?;
+        let (capability, cluster) = strength::examine(&hub).await?;
         if open.durability == Durability::Power && capability.survives < Survives::PowerLoss {
             return Err(Error::new(ErrorKind::Unsupported, "this Redis does not keep its writes through a power cut")
                 .with("store", shown)
                 .hint("set appendonly yes and appendfsync always, or open it with durability=process"));
         }
         let wake = Wake::new(Arc::clone(&hub), &namespace);
-        let locks = format!("{{{namespace}}}:locks");
-        Ok(Opened {
-            locks: Arc::new(RedisLocks::new(Arc::clone(&hub), Arc::clone(&wake), locks.clone(), capability)),
-            records: Some(Arc::new(RedisStore::new(hub, wake, &namespace, locks, capability))),
-            shown,
-        })
+        let name = format!("{{{namespace}}}:locks");
+        // A lock counts when enough replicas have it, a record at once: then the two are not one step.
+        let together = !cluster && hub.options.replicas == 0;
+        let locks = Arc::new(RedisLocks::new(Arc::clone(&hub), Arc::clone(&wake), name.clone(), capability));
+        let records = Arc::new(RedisStore::new(hub, wake, &namespace, name, capability));
+        let fused = together.then(|| RedisFused::new(Arc::clone(&records), Arc::clone(&locks)));
+        Ok(Opened { locks, records: Some(records), fused: fused.map(|fused| Arc::new(fused) as _), shown })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::redis::Value;
+use ::redis::{Cmd, Value};
 use async_trait::async_trait;
 use bytes::Bytes;
 use stanchion_core::{
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::fault::Fault;
 use super::link::Hub;
 use super::reply::{int, read_token, text, write_token};
-use super::script;
+use super::script::{self, Script};
 use super::wake::Wake;
 
 /// The longest ttl that means anything; the engine refuses much larger ones only after it has written.
@@ -73,9 +73,7 @@ impl RedisStore {
         };
         match (parts.as_mut_slice(), token) {
             ([Value::Int(0)], _) => Ok(None),
-            ([Value::Int(-1), seen], Some(token)) => {
-                Err(refused(key, *token, read_token(seen).map_err(|()| self.damaged(key))?))
-            }
+            ([Value::Int(-1), seen], Some(token)) => Err(self.fenced(key, *token, seen)),
             ([Value::Int(1), value, version, written, now, fence], _) => {
                 let now = int(now).ok_or_else(|| self.damaged(key))?;
                 record([value, version, written, fence], now).map(Some).ok_or_else(|| self.damaged(key))
@@ -86,26 +84,12 @@ impl RedisStore {
 
     /// Writes (`value` is given) or deletes.
     async fn write(&self, key: &Key, cond: Cond, value: Option<(&[u8], Option<Duration>)>) -> Result<Version> {
-        let (code, want) = match cond {
-            Cond::Absent => ("A", String::new()),
-            Cond::Version(version) => ("V", version.to_string()),
-            Cond::Fence(token) => ("F", write_token(&token)),
-        };
         let size = value.map_or(0, |(value, _)| value.len());
-        let name = self.name(key);
-        let keys = [&name, &self.fences, &self.index, &self.locks].map(String::as_str);
-        let mut command = script::WRITE.on(&keys, (6, 160 + 2 * key.as_str().len() + size));
-        command.arg(key.as_str()).arg(code).arg(want).arg(self.wake.writes());
+        let mut command = self.command(&script::WRITE, key, cond, (2, size));
         if let Some((value, ttl)) = value {
-            match ttl {
-                None => command.arg(""),
-                Some(ttl) => command.arg(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)),
-            };
-            command.arg(value);
+            write_value(&mut command, value, ttl);
         }
-        let answer = self.hub.eval(&script::WRITE, &command).await;
-        let answer = answer.map_err(|fault| self.error(fault, true).with("key", key))?;
-        let Value::Array(parts) = answer else { return Err(self.error(Fault::Garbled, true)) };
+        let parts = self.run(&script::WRITE, &command, key).await?;
         match (parts.as_slice(), cond) {
             ([Value::Int(1)], _) => Ok(Version::new(0)),
             ([Value::Int(1), version], _) => {
@@ -116,10 +100,52 @@ impl RedisStore {
                     .with("key", key)
                     .with("found", text(found).unwrap_or("absent")))
             }
-            ([Value::Int(-1), seen], Cond::Fence(token)) => {
-                Err(refused(key, token, read_token(seen).map_err(|()| self.damaged(key))?))
-            }
+            ([Value::Int(-1), seen], Cond::Fence(token)) => Err(self.fenced(key, token, seen)),
             _ => Err(self.error(Fault::Garbled, true)),
+        }
+    }
+
+    /// A script that writes the record, up to where its own arguments begin; see `condition.lua`.
+    pub(super) fn command(&self, script: &Script, key: &Key, cond: Cond, room: (usize, usize)) -> Cmd {
+        let (code, want) = match cond {
+            Cond::Absent => ("A", String::new()),
+            Cond::Version(version) => ("V", version.to_string()),
+            Cond::Fence(token) => ("F", write_token(&token)),
+        };
+        let name = self.name(key);
+        let keys = [&name, &self.fences, &self.index, &self.locks].map(String::as_str);
+        let mut command = script.on(&keys, (4 + room.0, 160 + 2 * key.as_str().len() + room.1));
+        command.arg(key.as_str()).arg(code).arg(want).arg(self.wake.writes());
+        command
+    }
+
+    /// Runs it; its answer has parts.
+    pub(super) async fn run(&self, script: &Script, command: &Cmd, key: &Key) -> Result<Vec<Value>> {
+        match self.hub.eval(script, command).await {
+            Ok(Value::Array(parts)) => Ok(parts),
+            Ok(_) => Err(self.garbled(key)),
+            Err(fault) => Err(self.error(fault, true).with("key", key)),
+        }
+    }
+
+    pub(super) fn garbled(&self, key: &Key) -> Error {
+        self.error(Fault::Garbled, true).with("key", key)
+    }
+
+    fn fenced(&self, key: &Key, token: FencingToken, seen: &Value) -> Error {
+        read_token(seen).map_or_else(|()| self.damaged(key), |seen| refused(key, token, seen))
+    }
+
+    /// What stands where the condition did not hold, as `step.lua` answers it.
+    pub(super) fn stands(&self, key: &Key, cond: Cond, parts: &mut [Value]) -> Result<Option<Record>> {
+        match (parts, cond) {
+            ([Value::Int(0), Value::Nil], _) => Ok(None),
+            ([Value::Int(0), value, version, written, now, fence], _) => {
+                let now = int(now).ok_or_else(|| self.damaged(key))?;
+                record([value, version, written, fence], now).map(Some).ok_or_else(|| self.damaged(key))
+            }
+            ([Value::Int(-1), seen], Cond::Fence(token)) => Err(self.fenced(key, token, seen)),
+            _ => Err(self.garbled(key)),
         }
     }
 
@@ -165,6 +191,28 @@ impl RedisStore {
     }
 }
 
+/// What no script is sent for.
+pub(super) fn check(key: &Key, value: &[u8], ttl: Option<Duration>) -> Result<()> {
+    if value.len() > VALUE_MAX_BYTES {
+        return Err(Error::new(ErrorKind::Invalid, "the value is longer than 16 MiB").with("key", key));
+    }
+    if let Some(ttl) = ttl.filter(|ttl| *ttl > TTL_MOST) {
+        return Err(Error::new(ErrorKind::Invalid, "the ttl is longer than 100 years")
+            .with("key", key)
+            .with("ttl", format_args!("{ttl:?}")));
+    }
+    Ok(())
+}
+
+/// A ttl and a value, as the scripts read them.
+pub(super) fn write_value(command: &mut Cmd, value: &[u8], ttl: Option<Duration>) {
+    match ttl {
+        None => command.arg(""),
+        Some(ttl) => command.arg(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)),
+    };
+    command.arg(value);
+}
+
 fn record([value, version, written, fence]: [&mut Value; 4], now_ms: u64) -> Option<Record> {
     let Value::BulkString(bytes) = value else { return None };
     Some(Record {
@@ -190,14 +238,7 @@ impl RecordStore for RedisStore {
     }
 
     async fn put(&self, key: &Key, value: Bytes, cond: Cond, ttl: Option<Duration>) -> Result<Version> {
-        if value.len() > VALUE_MAX_BYTES {
-            return Err(Error::new(ErrorKind::Invalid, "the value is longer than 16 MiB").with("key", key));
-        }
-        if let Some(ttl) = ttl.filter(|ttl| *ttl > TTL_MOST) {
-            return Err(Error::new(ErrorKind::Invalid, "the ttl is longer than 100 years")
-                .with("key", key)
-                .with("ttl", format_args!("{ttl:?}")));
-        }
+        check(key, &value, ttl)?;
         self.write(key, cond, Some((&value, ttl))).await
     }
 

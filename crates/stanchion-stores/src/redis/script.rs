@@ -4,11 +4,31 @@ use std::sync::LazyLock;
 
 use ::redis::Cmd;
 
+/// A step that changes a record and a lock, made of the same text as the scripts that change one of them.
+macro_rules! step {
+    ($script:literal) => {
+        concat!(
+            include_str!("condition.lua"),
+            "local function serve(KEYS, ARGV)\n",
+            include_str!("locks.lua"),
+            "end\n",
+            include_str!("step.lua"),
+            include_str!($script),
+            include_str!("put.lua")
+        )
+    };
+}
+
 pub(super) static LOCKS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("locks.lua")));
 pub(super) static LIST: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("list.lua")));
 pub(super) static TOUCH: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("touch.lua")));
-pub(super) static WRITE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("write.lua")));
+pub(super) static WRITE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(include_str!("condition.lua"), include_str!("write.lua"), include_str!("put.lua")))
+});
 pub(super) static SCAN: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scan.lua")));
+
+pub(super) static BEGIN: LazyLock<Script> = LazyLock::new(|| Script::new(step!("begin.lua")));
+pub(super) static FINISH: LazyLock<Script> = LazyLock::new(|| Script::new(step!("finish.lua")));
 
 /// One script.
 pub(super) struct Script {

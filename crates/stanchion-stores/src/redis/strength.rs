@@ -7,13 +7,14 @@ use super::link::Hub;
 use super::reply::text;
 use super::script;
 
-/// Connects, loads the scripts, and reads how the server keeps its data: one round trip.
-pub(super) async fn examine(hub: &Hub) -> Result<Capability> {
+/// Connects, loads the scripts, and reads how the server keeps its data, and whether it is part of a cluster: one
+/// round trip.
+pub(super) async fn examine(hub: &Hub) -> Result<(Capability, bool)> {
     let mut pipe = ::redis::pipe();
     for setting in ["appendonly", "appendfsync", "maxmemory-policy"] {
         pipe.cmd("CONFIG").arg("GET").arg(setting);
     }
-    pipe.cmd("INFO").arg("replication");
+    pipe.cmd("INFO").arg("replication").cmd("INFO").arg("cluster");
     pipe.add_command(script::LOCKS.load().clone());
     let fail = |fault: super::fault::Fault| fault.into_error(&hub.options.shown, false);
     let mut answers = hub.send_both(&pipe).await.map_err(fail)?;
@@ -21,7 +22,8 @@ pub(super) async fn examine(hub: &Hub) -> Result<Capability> {
     if let Some(Err(error)) = answers.pop().map(Value::extract_error) {
         return Err(fail(super::fault::Fault::lost(&error)));
     }
-    Ok(judge(&answers))
+    let cluster = answers.get(4).and_then(text).is_some_and(|info| info.contains("cluster_enabled:1"));
+    Ok((judge(&answers), cluster))
 }
 
 fn judge(answers: &[Value]) -> Capability {

@@ -100,7 +100,7 @@ impl Database {
             // Many processes may create one database at the same moment; here they do it one by one.
             let _turn = turn.enter()?;
             patiently(|| prepare(&mut db, durability)).map_err(|e| explain(&path, &e))?;
-            settle(&mut db, &path)?
+            settle(&db, &path)?
         };
         Ok(Self { db, clock, turn, path, transactions: 0 })
     }
@@ -175,7 +175,7 @@ fn prepare(db: &mut Connection, durability: Durability) -> rusqlite::Result<()> 
 }
 
 /// Creates or checks the schema, and finds the store's time.
-fn settle(db: &mut Connection, path: &Path) -> Result<StoreClock> {
+pub(super) fn settle(db: &Connection, path: &Path) -> Result<StoreClock> {
     let fail = |e: rusqlite::Error| explain(path, &e);
     patiently(|| db.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;
     let settled = settle_within(db, path);
@@ -184,7 +184,8 @@ fn settle(db: &mut Connection, path: &Path) -> Result<StoreClock> {
     settled.and_then(|clock| ended.map(|()| clock))
 }
 
-fn settle_within(db: &Connection, path: &Path) -> Result<StoreClock> {
+/// [`settle`] inside a transaction.
+pub(super) fn settle_within(db: &Connection, path: &Path) -> Result<StoreClock> {
     let fail = |e: rusqlite::Error| explain(path, &e);
     let known = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'stanchion_meta'";
     if db.query_row(known, [], |row| row.get::<_, i64>(0)).map_err(fail)? == 0 {
@@ -199,6 +200,12 @@ fn settle_within(db: &Connection, path: &Path) -> Result<StoreClock> {
         }
         return Ok(clock);
     }
+    resume(db, path)
+}
+
+/// Checks the schema, and finds the store's time, inside a transaction that may write.
+pub(super) fn resume(db: &Connection, path: &Path) -> Result<StoreClock> {
+    let fail = |e: rusqlite::Error| explain(path, &e);
     let found = db
         .query_row(
             "SELECT schema, boot, offset_ms, last_ms, last_wall_ms FROM stanchion_meta WHERE id = 1",

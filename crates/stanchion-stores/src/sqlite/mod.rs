@@ -1,9 +1,13 @@
-//! `sqlite:` — records in one file, shared by all processes of a machine. The default store.
+//! SQLite: records in one file, shared by all processes of a machine. The default store.
+//!
+//! Stores are opened by URL (`sqlite:PATH`). What is public here is for programs that hold a transaction of their own, on a
+//! database of their own.
 
 mod database;
 mod rows;
 mod store;
 mod time;
+mod transactional;
 mod worker;
 
 use std::path::PathBuf;
@@ -13,6 +17,8 @@ use async_trait::async_trait;
 use stanchion_core::{CasLock, LockBackend, Result};
 
 use self::store::SqliteStore;
+pub(crate) use self::transactional::finish_in_transaction;
+pub use self::transactional::{TransactionClaim, claim_in_transaction, install};
 use crate::file::{FileLocks, path_of};
 use crate::{Backend, OpenOptions, Opened, OpenedLocks, StoreUrl};
 
@@ -41,7 +47,7 @@ impl Backend for Sqlite {
             "lease" => Arc::new(CasLock::new(store.clone())),
             _ => Arc::new(FileLocks::open(beside(&path, ".locks"), options.durability)?),
         };
-        Ok(Opened { locks, records: Some(Arc::new(store)), shown: url.to_string() })
+        Ok(Opened { locks, records: Some(Arc::new(store)), fused: None, shown: url.to_string() })
     }
 
     /// Kernel locks need no database: a command under a lock starts without opening one.

@@ -24,7 +24,7 @@ async fn store(path: &Path) -> Arc<dyn RecordStore> {
 
 async fn client(url: String) -> Client {
     let opened = open(&url).await.unwrap();
-    Client::new(opened.locks, opened.records)
+    Client::new(opened.locks, opened.records).separate()
 }
 
 fn factory(options: &str) -> StoreFactory {
@@ -63,6 +63,14 @@ conformance_tests!(sqlite_conformance, kernel_locks, except: [
 
 conformance_tests!(sqlite_lease_conformance, lease_locks, suites: [locks, leases], except: [
     waiters_are_served_in_order, // not fair
+]);
+
+conformance_tests!(sqlite_separate_conformance, kernel_locks, suites: [fused], except: [
+    an_answer_lost_in_begin_is_outcome_unknown, // there is no wire
+]);
+
+conformance_tests!(sqlite_lease_separate_conformance, lease_locks, suites: [fused], except: [
+    an_answer_lost_in_begin_is_outcome_unknown, // there is no wire
 ]);
 
 conformance_tests!(sqlite_power_conformance, power, suites: [records], except: [

@@ -2,11 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod faults;
+mod fused;
 mod guard;
 mod pooler;
 mod queue;
 mod session;
 mod tls;
+mod transactional;
 mod version_column;
 mod xact;
 
@@ -65,7 +67,11 @@ async fn factory(options: &str) -> StoreFactory {
 
 async fn client(url: String) -> Client {
     let opened = open(&url).await;
-    Client::new(opened.locks, opened.records)
+    let client = Client::new(opened.locks, opened.records);
+    match opened.fused {
+        Some(fused) => client.fused(fused),
+        None => client,
+    }
 }
 
 async fn leases() -> StoreFactory {
@@ -77,6 +83,7 @@ async fn sessions() -> StoreFactory {
 }
 
 stanchion_testkit::conformance_tests!(lease_conformance, leases);
+stanchion_testkit::conformance_tests!(fused_conformance, leases, suites: [fused]);
 stanchion_testkit::process_tests!(lease_processes, leases, client);
 stanchion_testkit::process_tests!(session_processes, sessions, client, except: [
     a_stopped_holder_cannot_write_past_its_fence, // nobody takes its lock

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod faults;
+mod fused;
 mod guard;
 mod queue;
 mod tls;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use stanchion_core::{Acquire, Error, Key, Wait};
 use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, records, run_all};
+use stanchion_testkit::conformance::{Client, StoreFactory, fused as fused_suite, leases, locks, records, run_all};
 use stanchion_testkit::engines::{Redis, Valkey};
 use stanchion_testkit::{FaultProxy, Protocol};
 
@@ -51,7 +52,11 @@ async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
 
 async fn client(url: String) -> Client {
     let opened = open(&url).await;
-    Client::new(opened.locks, opened.records)
+    let client = Client::new(opened.locks, opened.records);
+    match opened.fused {
+        Some(fused) => client.fused(fused),
+        None => client,
+    }
 }
 
 /// All clients go through the proxy; the server lives as long as the factory.
@@ -71,12 +76,12 @@ async fn redis_server() -> StoreFactory {
     factory(Box::new(Redis::start().await)).await
 }
 
-stanchion_testkit::conformance_tests!(redis_conformance, redis_server);
+stanchion_testkit::conformance_tests!(redis_conformance, redis_server, suites: [records, locks, leases, fused]);
 stanchion_testkit::process_tests!(redis_processes, redis_server, client);
 
 /// One pass is enough: the protocol is the same, the server is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn valkey_conforms_as_well() {
     let factory = factory(stanchion_testkit::start_or_skip!(Valkey)).await;
-    run_all(&factory, &[records::CASES, locks::CASES, leases::CASES], &[]).await;
+    run_all(&factory, &[records::CASES, locks::CASES, leases::CASES, fused_suite::CASES], &[]).await;
 }
