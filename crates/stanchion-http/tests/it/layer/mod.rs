@@ -1,0 +1,10 @@
+//! The layer under axum, over real connections.
+
+mod answers;
+mod bad_input;
+mod bodies;
+mod disconnect;
+mod draft;
+mod killed;
+mod locks;
+mod once;
