@@ -46,8 +46,13 @@ pub(crate) enum Verb {
     /// List, show and release locks
     #[command(subcommand)]
     Lock(LockVerb),
+    /// List, show and settle what keyed calls left behind
+    #[command(subcommand)]
+    Claims(ClaimsVerb),
     /// Say who holds a lock, since when, and who waits
     Why(WhyArgs),
+    /// Guard any HTTP service: keyed requests happen once, one at a time where a lock says so
+    Proxy(Box<ProxyArgs>),
     /// Watch a race lose data, and Stanchion stop it
     Demo(DemoArgs),
     /// Print shell completions
@@ -69,8 +74,14 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The lock; repeat it for several (taken in one order, all or nothing)
-    #[arg(long = "lock", required = true, value_name = "NAME", value_parser = parse::<Key>)]
+    #[arg(long = "lock", required_unless_present_any = ["once", "leader"], value_name = "NAME", value_parser = parse::<Key>)]
     pub(crate) locks: Vec<Key>,
+    /// Run the command only if no command has succeeded under this key yet; others wait for it
+    #[arg(long, value_name = "KEY", value_parser = parse::<Key>)]
+    pub(crate) once: Option<Key>,
+    /// Run the command while this process leads NAME: waits to be elected, stops the command when it loses, stands again
+    #[arg(long, value_name = "NAME", value_parser = parse::<Key>, conflicts_with_all = ["once", "shared", "slots"])]
+    pub(crate) leader: Option<Key>,
     /// Hold it together with other shared holders
     #[arg(long, conflicts_with = "slots")]
     pub(crate) shared: bool,
@@ -80,9 +91,9 @@ pub(crate) struct RunArgs {
     /// How long the lock outlives a stopped holder (stores with leases)
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time)]
     pub(crate) ttl: Duration,
-    /// How long to wait for a busy lock: 0, 10s, …, forever
-    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_wait)]
-    pub(crate) wait: Wait,
+    /// How long to wait for a busy lock: 0, 10s, …, forever [default: 30s; with --leader: forever]
+    #[arg(long, value_name = "TIME", value_parser = parse_wait)]
+    pub(crate) wait: Option<Wait>,
     /// What to do when it stays busy
     #[arg(long, value_enum, default_value = "fail")]
     pub(crate) if_busy: IfBusy,
@@ -128,6 +139,64 @@ pub(crate) enum OnLost {
     Warn,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArgs {
+    /// Where callers connect, as in 127.0.0.1:8080
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// The service behind, as in http://127.0.0.1:3000
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: String,
+    /// Who calls: header:NAME, secret:NAME (a header of which only a digest is kept, as authorization), or everyone
+    #[arg(long, value_name = "WHO", value_parser = crate::proxy::principal)]
+    pub(crate) principal: crate::proxy::Who,
+    /// Guard these paths, as in '/orders/*'; repeat it for several; all others pass unguarded
+    #[arg(long = "route", value_name = "PATTERN", default_value = "/**", value_parser = parse::<stanchion_http::proxy::PathPattern>)]
+    pub(crate) routes: Vec<stanchion_http::proxy::PathPattern>,
+    /// Guard these methods
+    #[arg(long, value_delimiter = ',', default_value = "POST,PATCH", value_name = "METHODS")]
+    pub(crate) methods: Vec<String>,
+    /// Refuse guarded requests without an Idempotency-Key with 400
+    #[arg(long)]
+    pub(crate) require_key: bool,
+    /// How requests may be repeated: idempotent, reconcilable or non_idempotent
+    #[arg(long, value_name = "CLASS", default_value = "non_idempotent", value_parser = parse::<stanchion_core::Effect>)]
+    pub(crate) effect: stanchion_core::Effect,
+    /// What a repetition gets while the first request runs: reject, a time to wait as in 10s, or attach
+    #[arg(long, value_name = "reject|TIME|attach", default_value = "reject", value_parser = crate::proxy::in_flight)]
+    pub(crate) in_flight: stanchion_core::InFlight,
+    /// Take this lock for each guarded request, as in 'order:{path.2}', '{header.x-tenant}' or '{body.order.id}'
+    #[arg(long = "lock", value_name = "TEMPLATE", value_parser = parse::<stanchion_http::KeyTemplate>)]
+    pub(crate) locks: Vec<stanchion_http::KeyTemplate>,
+    /// How long to wait for a busy lock
+    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = parse_wait)]
+    pub(crate) lock_wait: Wait,
+    /// After how long without a sign of life a proxy is taken for dead, and its running requests for unknown
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time)]
+    pub(crate) lease: Duration,
+    /// How long answers are kept
+    #[arg(long, default_value = "24h", value_name = "TIME", value_parser = parse_time)]
+    pub(crate) keep: Duration,
+    /// How long keys are known
+    #[arg(long, default_value = "72h", value_name = "TIME", value_parser = parse_time)]
+    pub(crate) keep_key: Duration,
+    /// What an answer 500 to 599 says: unknown (it may have run), final (keep and replay it) or nothing (it did not run)
+    #[arg(long, value_name = "unknown|final|nothing", default_value = "unknown", value_parser = crate::proxy::meaning)]
+    pub(crate) on_5xx: stanchion_http::layer::Meaning,
+    /// How long the service may take to answer
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = parse_time)]
+    pub(crate) answer_within: Duration,
+    /// Hand the lock's fence to the service in this header
+    #[arg(long, value_name = "NAME")]
+    pub(crate) fence_header: Option<String>,
+    /// What happens while the store is away: refuse, read_only or local
+    #[arg(long, value_name = "POLICY", default_value = "refuse", value_parser = parse::<stanchion_core::OnStoreDown>)]
+    pub(crate) on_store_down: stanchion_core::OnStoreDown,
+    /// Accept a store that can forget, for requests which must not be repeated
+    #[arg(long)]
+    pub(crate) allow_weak: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum LockVerb {
     /// List locks
@@ -153,6 +222,89 @@ pub(crate) enum LockVerb {
         #[arg(long)]
         reason: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClaimsVerb {
+    /// List claims: those that need somebody, unless --all or --state says otherwise
+    Ls {
+        /// All of them
+        #[arg(long, conflicts_with = "state")]
+        all: bool,
+        /// Only those in this state: claimed, dispatched, suspended, done, retryable, unknown, tombstone, damaged
+        #[arg(long, value_name = "STATE", value_parser = clap::builder::PossibleValuesParser::new(crate::claims::STATES))]
+        state: Option<String>,
+        /// Only calls of this tool
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+        /// At most this many
+        #[arg(long, default_value_t = 1000)]
+        limit: usize,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one claim and what can be done with it
+    Show {
+        #[command(flatten)]
+        which: Which,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Print the stored answer, too
+        #[arg(long)]
+        answer: bool,
+    },
+    /// Say what became of a call whose outcome is unknown
+    #[command(group = clap::ArgGroup::new("verdict").required(true))]
+    Settle {
+        #[command(flatten)]
+        which: Which,
+        /// It ran and succeeded; repetitions get the content of this file as the answer
+        #[arg(long, value_name = "RESULT.json", group = "verdict")]
+        done: Option<PathBuf>,
+        /// It ran and failed for good; repetitions get the content of this file as the answer
+        #[arg(long, value_name = "RESULT.json", group = "verdict")]
+        failed: Option<PathBuf>,
+        /// It did not run, and its owner is gone: the next call with this key runs
+        #[arg(long, group = "verdict")]
+        not_executed: bool,
+        /// The status that callers over HTTP get with the answer [default: 200; with --failed: 400]
+        #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(200..=599))]
+        status: Option<u16>,
+        /// Why; kept with the claim and in audit.jsonl in the state folder
+        #[arg(long)]
+        reason: String,
+        /// How long an owner on another machine must have been silent to count as gone
+        #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+        silent_for: Duration,
+    },
+    /// Drop old answers, and mark calls whose owner is gone as unknown
+    Sweep {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// A claim, by its receipt or by what was called.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The receipt, or enough of its beginning
+    #[arg(required_unless_present = "key", value_name = "RECEIPT")]
+    pub(crate) receipt: Option<String>,
+    /// Instead of a receipt: the idempotency key …
+    #[arg(long, requires_all = ["principal", "server", "tool"], conflicts_with = "receipt")]
+    pub(crate) key: Option<String>,
+    /// … who called …
+    #[arg(long, value_name = "NAME")]
+    pub(crate) principal: Option<String>,
+    /// … which server …
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// … and which tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub(crate) const CODES: &[(u8, &str)] = &[
         76,
         "the lock was lost; the command was stopped before the lease could run out, or, if the lock was taken away, when that was noticed",
     ),
+    (77, "the claim is not in a state in which this can be done, or changed meanwhile"),
     (78, "the configuration is wrong: store, option, key, ttl, or rights"),
     (125, "stanchion itself failed"),
     (126, "the command cannot be executed"),
@@ -23,15 +24,17 @@ pub(crate) const CODES: &[(u8, &str)] = &[
 
 pub(crate) const BUSY: u8 = 75;
 pub(crate) const LOST: u8 = 76;
+pub(crate) const CONFLICT: u8 = 77;
 pub(crate) const FAILED: u8 = 125;
 
 /// The code that tells a script what kind of error this is.
 pub(crate) fn code(kind: ErrorKind) -> u8 {
     match kind {
-        ErrorKind::Contended | ErrorKind::Deadlock => BUSY,
+        ErrorKind::Contended | ErrorKind::Deadlock | ErrorKind::InProgress | ErrorKind::Limited => BUSY,
         ErrorKind::LeaseLost | ErrorKind::FenceRejected => LOST,
         ErrorKind::Unavailable | ErrorKind::OutcomeUnknown => 69,
         ErrorKind::Invalid | ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Damaged => 78,
+        ErrorKind::Conflict | ErrorKind::KeyReused | ErrorKind::KeyExpired => CONFLICT,
         _ => FAILED,
     }
 }

@@ -1,13 +1,13 @@
 //! `lock ls|show|release` and `why`.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use stanchion_core::text::duration;
-use stanchion_core::{Error, ErrorKind, Hold, Key, LockBackend, LockInfo, Mode, Page, Released, Result};
+use stanchion_core::{Hold, Key, LockBackend, LockInfo, Mode, Page, Released, Result};
 
+use crate::audit::Audit;
 use crate::cli::{Cli, LockVerb, WhyArgs};
 use crate::exit::{print, say};
 use crate::store;
@@ -30,19 +30,12 @@ pub(crate) async fn run(cli: &Cli, verb: &LockVerb) -> Result<u8> {
         }
         LockVerb::Show(args) => show(&*opened.locks, &opened.shown, args).await,
         LockVerb::Release { name, reason } => {
-            // Opened before anything is done: an eviction that cannot be written down does not happen.
-            let mut audit = open_audit(cli)?;
+            let mut audit = Audit::open(cli)?;
             let released = opened.locks.evict(name).await?;
-            let line = json!({
-                "event": "lock_release", "at": wall_clock_s(), "lock": name.as_str(), "store": opened.shown, "reason": reason,
+            audit.write(json!({
+                "event": "lock_release", "lock": name.as_str(), "store": opened.shown, "reason": reason,
                 "outcome": if released == Released::Released { "released" } else { "not_held" },
-                "by": stanchion_core::Identity::current().to_string(),
-            });
-            if let Err(error) = audit.write_all(format!("{line}\n").as_bytes()) {
-                say(&format!(
-                    "stanchion: warning: the lock was taken away, but the audit line was not written: {error}"
-                ));
-            }
+            }));
             match released {
                 Released::Released => {
                     say(&format!(
@@ -140,20 +133,4 @@ fn to_json(info: &LockInfo) -> Value {
         .iter()
         .map(|(who, waited)| json!({ "host": who.host, "pid": who.pid, "label": who.label, "waited_ms": ms(*waited) }));
     json!({ "lock": info.key.as_str(), "holders": holders.collect::<Vec<_>>(), "waiters": waiters.collect::<Vec<_>>() })
-}
-
-fn open_audit(cli: &Cli) -> Result<std::fs::File> {
-    let path = store::home(&cli.store)?.join("audit.jsonl");
-    std::fs::OpenOptions::new().create(true).append(true).open(&path).map_err(|e| {
-        Error::new(ErrorKind::Denied, "the audit file cannot be written; nothing was released")
-            .with("file", path.display())
-            .because(e)
-    })
-}
-
-/// For a person who reads the audit later; nothing is decided by it.
-fn wall_clock_s() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "shown, never compared")]
-    let now = std::time::SystemTime::now();
-    now.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -1,11 +1,14 @@
 //! `stanchion`: the one binary. This file only chooses the verb and the exit code.
 
+mod audit;
+mod claims;
 mod cli;
 mod demo;
 mod exit;
 mod help;
 mod lock;
 mod log;
+mod proxy;
 mod run;
 mod store;
 
@@ -36,13 +39,24 @@ fn dispatch(cli: &Cli) -> Result<u8> {
     match &cli.verb {
         Verb::Run(args) => block_on(run::run(cli, args)),
         Verb::Lock(verb) => block_on(lock::run(cli, verb)),
+        Verb::Claims(verb) => block_on(claims::run(cli, verb)),
         Verb::Why(args) => block_on(lock::why(cli, args)),
+        Verb::Proxy(args) => block_on_all(proxy::run(cli, args)),
         Verb::Demo(args) => demo::run(args),
         Verb::DemoWorker(args) => block_on(demo::worker(args)),
         Verb::Completions { shell } => Ok(help::completions(*shell)),
         Verb::Man => help::man(),
         Verb::Help { topic } => help::run(topic.as_deref()),
     }
+}
+
+/// On all cores: for verbs that serve many callers.
+fn block_on_all<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::new(ErrorKind::Unexpected, "the runtime cannot be started").because(e))?;
+    runtime.block_on(work)
 }
 
 /// On this thread: the kernel ties a child's death signal to the thread that started it.

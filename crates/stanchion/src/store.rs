@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stanchion_core::{ChaosLock, Error, ErrorKind, LockBackend, Result};
+use stanchion_core::{
+    Chaos, ChaosLock, ChaosStore, Error, ErrorKind, Fused, Idempotency, LockBackend, RecordStore, Result,
+};
 use stanchion_stores::{OpenOptions, OpenedLocks};
 
 use crate::cli::StoreArgs;
@@ -28,16 +30,69 @@ pub(crate) fn home(args: &StoreArgs) -> Result<PathBuf> {
 
 /// The locks of the chosen store, and its name without secrets.
 pub(crate) async fn open_locks(args: &StoreArgs) -> Result<OpenedLocks> {
-    let url = match &args.store {
-        Some(url) => url.clone(),
-        None => format!("sqlite:{}", home(args)?.join("stanchion.db").display()),
-    };
-    let mut opened = stanchion_stores::open_locks(&url, OpenOptions::default().durability(args.durability)).await?;
-    if let Some(chaos) = &args.chaos {
-        crate::exit::say(&format!("stanchion: CHAOS IS ON: {chaos}"));
-        opened.locks = Arc::new(ChaosLock::new(opened.locks, chaos.clone())) as Arc<dyn LockBackend>;
+    let mut opened = stanchion_stores::open_locks(&url(args)?, options(args)).await?;
+    if let Some(chaos) = chaos(args) {
+        opened.locks = Arc::new(ChaosLock::new(opened.locks, chaos));
     }
     Ok(opened)
+}
+
+/// The chosen store with its records: claims need both.
+///
+/// # If it fails
+/// `Unsupported` for a store that only locks.
+pub(crate) async fn open(args: &StoreArgs) -> Result<Store> {
+    let opened = stanchion_stores::open_with(&url(args)?, options(args)).await?;
+    let Some(records) = opened.records else {
+        return Err(Error::new(ErrorKind::Unsupported, "this store has locks, but keeps no records")
+            .with("store", opened.shown)
+            .hint("use sqlite:, redis: or postgres:"));
+    };
+    let store = Store { locks: opened.locks, records, fused: opened.fused, shown: opened.shown };
+    Ok(match chaos(args) {
+        None => store,
+        Some(chaos) => Store {
+            locks: Arc::new(ChaosLock::new(store.locks, chaos.clone())),
+            records: Arc::new(ChaosStore::new(store.records, chaos)),
+            fused: None,
+            shown: store.shown,
+        },
+    })
+}
+
+/// A store that can remember calls.
+pub(crate) struct Store {
+    pub(crate) locks: Arc<dyn LockBackend>,
+    pub(crate) records: Arc<dyn RecordStore>,
+    pub(crate) fused: Option<Arc<dyn Fused>>,
+    pub(crate) shown: String,
+}
+
+impl Store {
+    pub(crate) fn claims(&self) -> Idempotency {
+        let claims = Idempotency::new(Arc::clone(&self.records), Arc::clone(&self.locks));
+        match &self.fused {
+            Some(fused) => claims.fused(Arc::clone(fused)),
+            None => claims,
+        }
+    }
+}
+
+fn url(args: &StoreArgs) -> Result<String> {
+    match &args.store {
+        Some(url) => Ok(url.clone()),
+        None => Ok(format!("sqlite:{}", home(args)?.join("stanchion.db").display())),
+    }
+}
+
+fn options(args: &StoreArgs) -> OpenOptions {
+    OpenOptions::default().durability(args.durability)
+}
+
+fn chaos(args: &StoreArgs) -> Option<Chaos> {
+    let chaos = args.chaos.clone()?;
+    crate::exit::say(&format!("stanchion: CHAOS IS ON: {chaos}"));
+    Some(chaos)
 }
 
 #[cfg(unix)]

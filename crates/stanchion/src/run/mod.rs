@@ -7,18 +7,22 @@ mod child;
 #[path = "child_other.rs"]
 mod child;
 mod environment;
+mod once;
 mod stage;
 mod status;
 mod waiting;
 
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, ErrorKind, Identity, Key, Lease, Leases, Locks, Mode, Released, Result};
+use stanchion_core::{
+    Acquire, Election, Error, ErrorKind, Identity, Key, Lease, Leases, Locks, Mode, Released, Result, Wait,
+};
 use stanchion_stores::OpenedLocks;
 
 pub(crate) use self::stage::exec_stage;
 
 use self::child::{Child, Happened};
+use self::once::OnceOnly;
 use self::status::Status;
 use crate::cli::{Cli, IfBusy, OnLost, RunArgs};
 use crate::exit::{self, say};
@@ -27,6 +31,8 @@ use crate::{lock, store};
 /// How long a finished run waits for what it has left to clean up: late grants, places in queues.
 const CLEAN_UP: Duration = Duration::from_secs(2);
 
+const WAIT_DEFAULT: Wait = Wait::For(Duration::from_secs(30));
+
 pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
     // No command begins with a dash; an option that we do not know does.
     if let Some(option) = args.command.first().filter(|first| first.as_encoded_bytes().starts_with(b"-")) {
@@ -34,58 +40,113 @@ pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
         say("hint: `stanchion help run` lists the options; the command comes after them");
         return Ok(2);
     }
-    let requests = requests(args)?;
+    let names = names(args)?;
+    let requests = requests(args, &names)?;
     let mut status = Status::open(args.status_fd)?;
     let opened = store::open_locks(&cli.store).await?;
-    refuse_own_lock(&opened, &args.locks).await?;
+    let once = match &args.once {
+        Some(key) => Some(OnceOnly::new(&store::open(&cli.store).await?, key)),
+        None => None,
+    };
+    refuse_own_lock(&opened, &names).await?;
     let locks = Locks::shared(opened.locks.clone());
-    let code = run_locked(args, &requests, &opened, &locks, &mut status).await;
+    let run = Run { args, names: &names, requests: &requests, opened: &opened, locks: &locks, once: once.as_ref() };
+    let code = loop {
+        match run.turn(&mut status).await {
+            Ok(Turn::Exit(code)) => break Ok(code),
+            Ok(Turn::StandAgain) => say("stanchion: leadership is lost; standing again"),
+            Err(e) => break Err(e),
+        }
+    };
     if tokio::time::timeout(CLEAN_UP, locks.settled()).await.is_err() {
         tracing::warn!("the store does not answer; what is left there ends by itself");
     }
     code
 }
 
-async fn run_locked(
-    args: &RunArgs,
-    requests: &[Acquire],
-    opened: &OpenedLocks,
-    locks: &Locks,
-    status: &mut Status,
-) -> Result<u8> {
-    status.waiting(&args.locks);
-    let leases = match waiting::acquire(locks, requests, args.quiet).await {
-        Ok(waiting::Waited::Acquired(leases)) => leases,
-        Ok(waiting::Waited::Interrupted(signal)) => return Ok(128 + signal),
-        Err(e) if e.kind() == ErrorKind::Contended => return busy(args, status, e),
-        Err(e) => return Err(e),
-    };
-    status.acquired(&leases);
-
-    let mut child = Child::start(args, opened, &leases)?;
-    let ended = guard(&mut child, &leases, args, status).await?;
-    status.child_exit(&ended);
-    let released = leases.release().await;
-    status.released(&released);
-    if let Err(e) = &released {
-        say(&format!("stanchion: warning: the lock could not be given back ({e}); it ends by itself"));
-    }
-    let lost = ended.lost || matches!(released, Ok(Released::NotHeld));
-    if !lost || args.on_lost == OnLost::Warn {
-        return Ok(ended.code);
-    }
-    say("error: the lock was lost while the command ran");
-    say(
-        "hint: what it wrote is only safe where the store checked STANCHION_FENCE; a longer --ttl survives longer pauses",
-    );
-    Ok(exit::LOST)
+/// One `run`, with everything it needs.
+struct Run<'a> {
+    args: &'a RunArgs,
+    names: &'a [Key],
+    requests: &'a [Acquire],
+    opened: &'a OpenedLocks,
+    locks: &'a Locks,
+    once: Option<&'a OnceOnly>,
 }
 
-fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
-    for (n, name) in args.locks.iter().enumerate() {
+enum Turn {
+    Exit(u8),
+    /// A leader that has lost stands for election again.
+    StandAgain,
+}
+
+impl Run<'_> {
+    /// Waits for the locks, runs the command, gives the locks back.
+    async fn turn(&self, status: &mut Status) -> Result<Turn> {
+        let args = self.args;
+        status.waiting(self.names);
+        let leases = match waiting::acquire(self.locks, self.requests, args.quiet).await {
+            Ok(waiting::Waited::Acquired(leases)) => leases,
+            Ok(waiting::Waited::Interrupted(signal)) => return Ok(Turn::Exit(128 + signal)),
+            Err(e) if e.kind() == ErrorKind::Contended => return busy(args, self.names, status, e).map(Turn::Exit),
+            Err(e) => return Err(e),
+        };
+        status.acquired(&leases);
+        if let Some(once) = self.once
+            && once.is_done().await?
+        {
+            if !args.quiet {
+                say("stanchion: it was done before; nothing is run");
+            }
+            status.released(&leases.release().await);
+            return Ok(Turn::Exit(0));
+        }
+        let mut child = Child::start(args, self.opened, &leases)?;
+        let ended = guard(&mut child, &leases, args, status).await?;
+        status.child_exit(&ended);
+        let still_ours = !ended.lost && leases.iter().all(|lease| lease.fence().is_ok());
+        let recorded = match self.once {
+            Some(once) if ended.code == 0 && still_ours => once.record().await,
+            _ => Ok(()),
+        };
+        let released = leases.release().await;
+        status.released(&released);
+        if let Err(e) = &released {
+            say(&format!("stanchion: warning: the lock could not be given back ({e}); it ends by itself"));
+        }
+        recorded?;
+        let lost = ended.lost || matches!(released, Ok(Released::NotHeld));
+        if !lost || args.on_lost == OnLost::Warn {
+            return Ok(Turn::Exit(ended.code));
+        }
+        if args.leader.is_some() {
+            return Ok(Turn::StandAgain);
+        }
+        say("error: the lock was lost while the command ran");
+        say(
+            "hint: what it wrote is only safe where the store checked STANCHION_FENCE; a longer --ttl survives longer pauses",
+        );
+        Ok(Turn::Exit(exit::LOST))
+    }
+}
+
+/// Everything that is locked: what was named, and what stands for `--once` and `--leader`.
+fn names(args: &RunArgs) -> Result<Vec<Key>> {
+    let mut names = args.locks.clone();
+    if let Some(key) = &args.once {
+        names.push(Key::new(format!("once:{key}"))?);
+    }
+    if let Some(name) = &args.leader {
+        names.push(Election::lock_key(name)?);
+    }
+    Ok(names)
+}
+
+fn requests(args: &RunArgs, names: &[Key]) -> Result<Vec<Acquire>> {
+    for (n, name) in names.iter().enumerate() {
         let variable = environment::fence_variable(name);
         let alike = |other: &&Key| *other != name && environment::fence_variable(other) == variable;
-        if let Some(other) = args.locks[..n].iter().find(alike) {
+        if let Some(other) = names[..n].iter().find(alike) {
             return Err(Error::new(ErrorKind::Invalid, "two locks would hand their fence on in the same variable")
                 .with("locks", format_args!("{other}, {name}"))
                 .with("variable", variable)
@@ -99,11 +160,12 @@ fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
     };
     let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let identity = Identity::current().labelled(name.rsplit('/').next().unwrap_or(&name));
+    let wait = args.wait.unwrap_or(if args.leader.is_some() { Wait::Forever } else { WAIT_DEFAULT });
     let request = |key: &Key| {
         let request = Acquire::new(key.clone())
             .ttl(args.ttl)?
             .mode(mode)?
-            .wait(args.wait)
+            .wait(wait)
             .floor(args.floor)
             .identity(identity.clone());
         match args.max_hold {
@@ -111,7 +173,7 @@ fn requests(args: &RunArgs) -> Result<Vec<Acquire>> {
             None => Ok(request),
         }
     };
-    args.locks.iter().map(request).collect()
+    names.iter().map(request).collect()
 }
 
 /// A nested `run` on a lock that our parent holds for us would wait for ever.
@@ -137,12 +199,12 @@ async fn refuse_own_lock(opened: &OpenedLocks, names: &[Key]) -> Result<()> {
     Ok(())
 }
 
-fn busy(args: &RunArgs, status: &mut Status, error: Error) -> Result<u8> {
+fn busy(args: &RunArgs, names: &[Key], status: &mut Status, error: Error) -> Result<u8> {
     status.busy(&error);
     if args.if_busy == IfBusy::Skip {
         return Ok(0);
     }
-    let name = args.locks.first().map_or("NAME", Key::as_str);
+    let name = names.first().map_or("NAME", Key::as_str);
     let error = error.hint(format!("`stanchion why {name}` says more; --wait 2m waits longer; --if-busy skip exits 0"));
     exit::report(&error);
     Ok(args.busy_code)

@@ -1,0 +1,138 @@
+//! `stanchion proxy`: the guard in front of any HTTP service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+use stanchion_core::text::parse_duration;
+use stanchion_core::{Error, ErrorKind, Guard, InFlight, Locks, Policy, Result};
+use stanchion_http::key::KeyRules;
+use stanchion_http::layer::{Meaning, Principal, RoutePolicy};
+use stanchion_http::proxy::Proxy;
+
+use crate::cli::{Cli, ProxyArgs};
+use crate::exit::say;
+use crate::store;
+
+/// How often old answers are dropped and dead calls marked.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// Who a request belongs to.
+#[derive(Debug, Clone)]
+pub(crate) enum Who {
+    Header(HeaderName),
+    Secret(HeaderName),
+    Everyone,
+}
+
+pub(crate) async fn run(cli: &Cli, args: &ProxyArgs) -> Result<u8> {
+    let policy = policy(args)?;
+    let store = store::open(&cli.store).await?;
+    let claims = store.claims();
+    let guard = Guard::with(claims.clone(), Locks::shared(Arc::clone(&store.locks))).on_store_down(args.on_store_down);
+    let mut proxy = Proxy::new(guard, &args.upstream)?;
+    for pattern in &args.routes {
+        proxy = proxy.route(pattern.clone(), route(args, policy.clone())?)?;
+    }
+    proxy = proxy.answer_within(args.answer_within)?;
+    if let Some(name) = &args.fence_header {
+        proxy = proxy.fence_header(header(name)?);
+    }
+    let listener = tokio::net::TcpListener::bind(args.listen)
+        .await
+        .map_err(|e| Error::new(ErrorKind::Invalid, "cannot listen there").with("address", args.listen).because(e))?;
+    let address = listener.local_addr().unwrap_or(args.listen);
+    say(&format!("stanchion: guarding {} at http://{address}, store {}", args.upstream, store.shown));
+    if !address.ip().is_loopback() {
+        say("stanchion: warning: reachable from other machines; there is no TLS and no authentication of our own");
+    }
+    let sweeping = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            if let Err(error) = claims.sweep(&policy).await {
+                tracing::warn!(%error, "the claims could not be swept");
+            }
+        }
+    });
+    let served = proxy.serve(listener, stop()).await;
+    sweeping.abort();
+    served.map(|()| 0)
+}
+
+fn policy(args: &ProxyArgs) -> Result<Policy> {
+    let policy = Policy::default()
+        .effect(args.effect)
+        .in_flight(args.in_flight)
+        .lease(args.lease)?
+        .keep(args.keep, args.keep_key)?;
+    Ok(if args.allow_weak { policy.allow_weak() } else { policy })
+}
+
+fn route(args: &ProxyArgs, policy: Policy) -> Result<RoutePolicy> {
+    let principal = match &args.principal {
+        Who::Header(name) => Principal::header(name.clone()),
+        Who::Secret(name) => Principal::secret(name.clone()),
+        Who::Everyone => Principal::everyone("everyone"),
+    };
+    let methods = args.methods.iter().map(|name| {
+        Method::from_bytes(name.trim().to_ascii_uppercase().as_bytes())
+            .map_err(|_| Error::new(ErrorKind::Invalid, "not a method").with("method", name))
+    });
+    let rules = if args.require_key { KeyRules::required() } else { KeyRules::optional() };
+    let route = RoutePolicy::new("proxy", principal)
+        .methods(methods.collect::<Result<Vec<_>>>()?)
+        .key(rules)
+        .policy(policy)
+        .on_status(500..=599, args.on_5xx);
+    Ok(args.locks.iter().fold(route, |route, template| route.lock(template.clone(), args.lock_wait)))
+}
+
+/// Ctrl-C, or SIGTERM from a supervisor.
+async fn stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await.unwrap_or_default();
+    say("stanchion: stopping; what runs may end");
+}
+
+fn header(name: &str) -> Result<HeaderName> {
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| Error::new(ErrorKind::Invalid, "not the name of a header").with("name", name))
+}
+
+pub(crate) fn principal(text: &str) -> Result<Who, String> {
+    let name = |name: &str| header(name).map_err(|e| e.to_string());
+    match text.split_once(':') {
+        Some(("header", field)) => name(field).map(Who::Header),
+        Some(("secret", field)) => name(field).map(Who::Secret),
+        None if text == "everyone" => Ok(Who::Everyone),
+        _ => Err("allowed: header:NAME, secret:NAME, everyone".to_owned()),
+    }
+}
+
+pub(crate) fn in_flight(text: &str) -> Result<InFlight, String> {
+    match text {
+        "reject" => Ok(InFlight::Reject),
+        "attach" => Ok(InFlight::Attach),
+        _ => {
+            parse_duration(text).map(InFlight::Wait).map_err(|_| "allowed: reject, a time as in 10s, attach".to_owned())
+        }
+    }
+}
+
+pub(crate) fn meaning(text: &str) -> Result<Meaning, String> {
+    match text {
+        "unknown" => Ok(Meaning::Unknown),
+        "final" => Ok(Meaning::Final),
+        "nothing" => Ok(Meaning::NothingRan),
+        _ => Err("allowed: unknown, final, nothing".to_owned()),
+    }
+}
