@@ -16,6 +16,8 @@ pub(crate) struct Arguments {
 pub(crate) enum What {
     /// Locks: uncontended, handed over, on every store, and the command line
     Locks(Options),
+    /// Guarded calls with key and lock, and their replay, on every store
+    Guard(Options),
     /// One process of a subject
     #[command(hide = true)]
     Worker { job: String },

@@ -14,6 +14,8 @@ use crate::{Fault, Outcome};
 pub(crate) enum Program {
     /// This very program.
     Ours,
+    /// Somebody else's.
+    Other(PathBuf),
     /// An interpreter, its script, and the folder with the packages.
     Script { interpreter: &'static str, script: PathBuf, packages: PathBuf },
 }
@@ -57,6 +59,7 @@ impl Worker {
                 command.arg("worker");
                 command
             }
+            Program::Other(program) => Command::new(program),
             Program::Script { interpreter, script, packages } => {
                 let mut command = Command::new(interpreter);
                 command.arg(script).env("PYTHONPATH", packages).env("STANCHION_PEERS", packages);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::engines::Engines;
-use crate::locks::peers::PACKAGES;
+use crate::peers::PACKAGES;
 
 /// The heading of a report.
 pub(crate) fn describe(engines: &Engines, seconds: f64, rounds: u32) -> String {

@@ -1,4 +1,4 @@
-//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks`.
+//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|guard`.
 //!
 //! Every subject runs in processes of its own, which this program starts as `stanchion-bench worker JOB`. A round
 //! runs every subject once, so a slow minute of the machine hits all of them; ratios are taken inside one round.
@@ -9,15 +9,18 @@ mod cell;
 mod crew;
 mod document;
 mod engines;
+mod guard;
 mod histogram;
 mod job;
 mod locks;
 mod machine;
 mod pause;
+mod peers;
 mod plan;
 mod report;
 mod results;
 mod subjects;
+mod suite;
 mod target;
 mod worker;
 
@@ -35,7 +38,8 @@ pub(crate) type Outcome<T = ()> = Result<T, Fault>;
 fn main() -> ExitCode {
     let done = match Arguments::parse().what {
         What::Worker { job } => worker::main(&job).map(|()| true),
-        What::Locks(options) => locks::run(&options),
+        What::Locks(options) => locks::SUITE.run(&options),
+        What::Guard(options) => guard::SUITE.run(&options),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

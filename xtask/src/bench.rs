@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks`: brings the engines and the peers, builds for release, measures.
+//! `cargo xtask bench locks|guard`: brings the engines and the peers, builds for release, measures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,20 +7,25 @@ use crate::engines;
 use crate::shell::{Outcome, capture, say, step, which, workspace};
 
 /// Their versions are part of the result, so they are named exactly.
-const PYTHON: &[&str] = &["redis==8.1.0"];
+const PYTHON: &[&str] = &["redis==8.1.0", "aws-lambda-powertools==3.37.0", "boto3==1.44.0"];
 const NODE: &[&str] = &["redlock@5.0.0-beta.2", "ioredis@5.11.1"];
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     if args.is_empty() {
         return Err(
-            "what? `cargo xtask bench locks [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`".into()
+            "what? `cargo xtask bench locks|guard [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
+                .into(),
         );
     }
     engines::run(&[])?;
     let peers = workspace().join("target/peers");
     step("packages of other languages", || {
-        bring("redis-py", &peers.join("python"), PYTHON, &peers.join("python/redis"), python);
+        bring("python", &peers.join("python"), PYTHON, &peers.join("python/aws_lambda_powertools"), python);
         bring("node redlock", &peers.join("node"), NODE, &peers.join("node/node_modules/redlock"), node);
+        Ok(())
+    })?;
+    step("the idempotent crate, release", || {
+        build_idempotent(&peers.join("idempotent"));
         Ok(())
     })?;
     // One after the other: built together, the program under test would get the features of the benchmark's crates.
@@ -38,6 +43,19 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         .status()
         .map_err(|e| format!("cannot run {}: {e}", program.display()))?;
     if status.success() { Ok(()) } else { Err(format!("the benchmark ended with {status}")) }
+}
+
+/// It asks for a newer compiler than ours, and builds with ours all the same.
+fn build_idempotent(target: &Path) {
+    let mut command = Command::new("cargo");
+    command.current_dir(workspace().join("bench/peers/idempotent")).args([
+        "build",
+        "--release",
+        "--ignore-rust-version",
+    ]);
+    if let Err(reason) = capture(command.arg("--target-dir").arg(target)) {
+        say(&format!("    idempotent     SKIPPED: {reason}"));
+    }
 }
 
 /// Installs packages by name, once. What cannot be had is said here, and again in the tables as SKIPPED.

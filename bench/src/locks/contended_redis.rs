@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{HOLDS, bench, peers, subject};
+use super::{HOLDS, bench, subject};
+use crate::peers;
 use crate::plan::{Bench, Kind, Place};
 use crate::target::Target;
 

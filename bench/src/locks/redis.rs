@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{bench, peers, subject};
+use super::{bench, subject};
+use crate::peers;
 use crate::plan::{Bench, Kind, Place};
 use crate::target::Target;
 

@@ -2,9 +2,11 @@
 
 mod command;
 mod flock;
+mod guard;
 mod hop_flock;
 mod hop_postgres;
 mod hop_redis;
+mod raw_guard;
 mod raw_postgres;
 mod raw_redis;
 #[cfg(feature = "rslock")]
@@ -34,6 +36,13 @@ pub(crate) fn run(job: &Job) -> Outcome<Tally> {
         "sqlite-put" => sqlite::run(job),
         "command" => command::run(job),
         "command-rss" => command::rss(job),
+        "stanchion-guard" => guard::guarded(job),
+        "stanchion-claim" => guard::claimed(job),
+        "stanchion-replay" => guard::replayed(job),
+        "redis-guard-scripts" => raw_guard::redis(job),
+        "redis-replay-script" => raw_guard::redis_replay(job),
+        "postgres-guard-functions" => raw_guard::postgres(job),
+        "sqlite-two-commits" => raw_guard::sqlite(job),
         unknown => Err(format!("no subject {unknown}").into()),
     }
 }
