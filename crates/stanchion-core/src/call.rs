@@ -152,7 +152,8 @@ impl CallKey {
             .hint("a key is 1 to 255 bytes of UTF-8 without control characters; a UUID is a good one"))
     }
 
-    /// A key from what is asked: identical calls within `window` after the first one are one call.
+    /// A key from what is asked: identical calls while the first one runs, and within `window` after its answer was
+    /// recorded, are one call. By the store's clock, exact to its tick.
     ///
     /// Two calls that are meant to be two need keys of their own, or no key at all.
     ///

@@ -266,7 +266,7 @@ pub(crate) enum ClaimsVerb {
         /// It ran and failed for good; repetitions get the content of this file as the answer
         #[arg(long, value_name = "RESULT.json", group = "verdict")]
         failed: Option<PathBuf>,
-        /// It did not run, and its owner is gone: the next call with this key runs
+        /// It did not run: the next call with this key runs. Look for its effect after the owner is gone, not before
         #[arg(long, group = "verdict")]
         not_executed: bool,
         /// The status that callers over HTTP get with the answer [default: 200; with --failed: 400]

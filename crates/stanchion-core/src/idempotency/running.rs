@@ -77,9 +77,15 @@ impl Running {
                 }
                 (answer, released)
             }
+            // Others have said the same before us.
+            Applied::Refused(_)
+                if matches!((&answer.reply, &claim.state), (Reply::Unknown(_), State::Unknown { .. })) =>
+            {
+                (answer, false)
+            }
             Applied::Refused(why) => {
                 too_late(self.id, why);
-                (Answer { reply: settled(&claim), replayed: true, ..answer }, false)
+                (Answer { reply: settled(&claim), ..answer }, false)
             }
         }
     }

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use stanchion_core::{Acquire, Begin, Begun, Cond, ErrorKind, Finish, Finished, Fused, Owner, Ran, Released, Wait};
-use stanchion_core::{Page, Separate};
+use stanchion_core::claim::Response;
+use stanchion_core::{
+    Acquire, Begin, Begun, Call, CallKey, Cond, ErrorKind, Fingerprint, Finish, Finished, Fused, Guard, Idempotency,
+    Locks, Owner, Page, Policy, Ran, Released, Reply, Scope, Separate, Wait,
+};
 use stanchion_testkit::conformance::{Client, StoreFactory};
 use stanchion_testkit::engines::Redis;
 use stanchion_testkit::{FaultProxy, Protocol, eventually};
@@ -69,6 +72,30 @@ async fn each_step_is_one_round_trip() {
     let separate = Separate::new(opened.records.unwrap(), opened.locks);
     trips(&proxy, &separate, "loads the scripts of the other").await;
     assert_eq!(trips(&proxy, &separate, "one by one").await, (3, 2));
+}
+
+#[tokio::test]
+async fn a_guarded_call_with_key_and_lock_takes_two_trips_and_its_replay_one() {
+    let server = Redis::start().await;
+    let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
+    let opened = open(&server.url_at(proxy.port())).await;
+    let claims = Idempotency::new(opened.records.unwrap(), opened.locks.clone()).fused(opened.fused.unwrap());
+    let guard = Guard::with(claims, Locks::shared(opened.locks));
+    let call = |key: &str| {
+        let scope = Scope::new("alice", "billing", "send").unwrap();
+        let key = (CallKey::new(key).unwrap(), Fingerprint::of_bytes(b""));
+        Call::new(scope, Policy::default().allow_weak()).key(key.0, key.1).lock(request("the lock"))
+    };
+    let done = || async { Reply::Done(Response::new("", "done")) };
+    guard.call(&call("loads the scripts"), |_| done()).await.unwrap();
+    for round in 0..50 {
+        let start = proxy.counts().requests;
+        let call = call(&format!("call {round}"));
+        assert!(!guard.call(&call, |_| done()).await.unwrap().replayed);
+        assert_eq!(proxy.counts().requests - start, 2, "round {round}");
+        assert!(guard.call(&call, |_| done()).await.unwrap().replayed);
+        assert_eq!(proxy.counts().requests - start, 3, "the replay of round {round}");
+    }
 }
 
 #[tokio::test]
