@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::claim::Wish;
 use crate::{Acquire, Error, ErrorKind, Fingerprint, Key, Policy, Result};
 
 /// The longest idempotency key, in bytes.
@@ -394,6 +395,27 @@ impl Call {
     pub fn lock(mut self, lock: Acquire) -> Self {
         self.locks.push(lock);
         self
+    }
+
+    /// The wish to claim its key, by its policy; `now_ms` is wall time, for people.
+    ///
+    /// ```
+    /// # use stanchion_core::{Call, CallKey, Fingerprint, Policy, Scope};
+    /// let call = Call::new(Scope::new("alice", "notes", "add")?, Policy::default());
+    /// assert!(call.wish(0).is_none(), "there is no key");
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn wish(&self, now_ms: u64) -> Option<Wish> {
+        let (key, fingerprint) = self.key.as_ref()?;
+        let mut wish = Wish::new(self.scope.clone(), key.clone(), *fingerprint);
+        wish.effect = self.policy.effect;
+        wish.lease = self.policy.lease;
+        wish.round = self.round;
+        wish.keep = self.policy.keep_of(key);
+        wish.attempts = self.policy.attempts;
+        wish.now_ms = now_ms;
+        Some(wish)
     }
 
     /// The name of its claim, if it has a key.

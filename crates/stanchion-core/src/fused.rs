@@ -105,11 +105,11 @@ pub struct Finish {
 /// ```
 #[derive(Debug)]
 pub enum Finished {
-    /// The value is written, and the lock is not ours any more.
+    /// The value is written.
     Written {
         /// Of the record.
         version: Version,
-        /// Whether the lock had still been ours.
+        /// Whether the lock had still been ours; `None` without a lock, or if its release is not answered.
         released: Option<Released>,
     },
     /// The condition does not hold: nothing is written, and the lock is as it was. This is the record.
@@ -235,8 +235,8 @@ impl Fused for Separate {
         };
         let released = match &finish.grant {
             None => None,
-            // The outcome is recorded, and that is what counts; the lock ends by itself at the latest.
-            Some(grant) => Some(self.locks.release(grant).await.unwrap_or(Released::NotHeld)),
+            // The outcome is recorded, and that is what counts; the caller releases what is not released.
+            Some(grant) => self.locks.release(grant).await.ok(),
         };
         Ok(Finished::Written { version, released })
     }

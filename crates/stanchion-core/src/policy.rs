@@ -4,10 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::claim::Keep;
 use crate::claim::Response;
-use crate::{Error, ErrorKind, Result, TTL_RANGE};
+use crate::{CallKey, Error, ErrorKind, Result, TTL_RANGE};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Clocks may be this far apart and no key that carries its time is run twice.
+const SKEW: Duration = Duration::from_secs(2 * 60 * 60);
 /// The longest time for which anything is remembered.
 const KEEP_MOST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// The largest answer that can be kept: a record's limit, less room for what is around it.
@@ -217,34 +220,28 @@ impl Policy {
         self.key_ttl
     }
 
-    /// How long an answer is kept.
-    ///
-    /// ```
-    /// assert_eq!(stanchion_core::Policy::default().response_ttl().as_secs(), 24 * 3600);
-    /// ```
-    #[must_use]
-    pub const fn response_ttl(&self) -> Duration {
-        self.response_ttl
+    /// How long the answer and the key of a call are remembered. What is left of a derived key lives a lease longer than its
+    /// window, for callers that waited for its answer.
+    pub(crate) fn keep_of(&self, key: &CallKey) -> Keep {
+        match key.window() {
+            None => Keep { answer: self.response_ttl, key: self.key_ttl },
+            Some(window) => Keep { answer: window, key: window + self.lease + Duration::from_secs(1) },
+        }
     }
 
-    /// How long a silent owner is believed to live.
+    /// Is the key, by its own time, so old that its record may be gone? Clocks may be two hours apart.
     ///
     /// ```
-    /// assert_eq!(stanchion_core::Policy::default().claim_lease().as_secs(), 30);
+    /// use stanchion_core::{CallKey, Policy};
+    /// let (key, hour) = (CallKey::new("k")?.first_sent(0), 3_600_000);
+    /// assert!(!Policy::default().is_expired(&key, 69 * hour));
+    /// assert!(Policy::default().is_expired(&key, 70 * hour));
+    /// # Ok::<(), stanchion_core::Error>(())
     /// ```
     #[must_use]
-    pub const fn claim_lease(&self) -> Duration {
-        self.lease
-    }
-
-    /// How often a call that had no effect may be tried under one key.
-    ///
-    /// ```
-    /// assert_eq!(stanchion_core::Policy::default().attempts(3).most_attempts(), 3);
-    /// ```
-    #[must_use]
-    pub const fn most_attempts(&self) -> u64 {
-        self.attempts
+    pub fn is_expired(&self, key: &CallKey, now_ms: u64) -> bool {
+        let limit = self.key_ttl.saturating_sub(SKEW.min(self.key_ttl / 2)).as_millis();
+        key.sent_at().is_some_and(|sent| u128::from(now_ms.saturating_sub(sent)) >= limit)
     }
 
     /// What is kept of an answer: all of it, or length and digest of a body that is too large.
@@ -260,15 +257,16 @@ impl Policy {
         response.capped(self.response_cap)
     }
 
-    /// Sets how long a call that asked for input waits for it; 1 h unless set. After that its outcome is unknown.
+    /// Sets how long a call that asked for input waits for it, at most 366 days; 1 h unless set. After that its outcome is
+    /// unknown.
     ///
     /// ```
     /// # use stanchion_core::Policy;
     /// let _policy = Policy::default().keep_suspended(std::time::Duration::from_secs(60));
     /// ```
     #[must_use]
-    pub const fn keep_suspended(mut self, ttl: Duration) -> Self {
-        self.suspended_ttl = ttl;
+    pub fn keep_suspended(mut self, ttl: Duration) -> Self {
+        self.suspended_ttl = ttl.min(KEEP_MOST);
         self
     }
 
@@ -291,15 +289,15 @@ impl Policy {
         Ok(self)
     }
 
-    /// Sets how often a call that had no effect may be tried under one key; without limit unless set.
+    /// Sets how often a call that had no effect may be tried under one key, at least once; without limit unless set.
     ///
     /// ```
     /// # use stanchion_core::Policy;
     /// let _policy = Policy::default().attempts(3);
     /// ```
     #[must_use]
-    pub const fn attempts(mut self, most: u64) -> Self {
-        self.attempts = if most == 0 { 1 } else { most };
+    pub fn attempts(mut self, most: u64) -> Self {
+        self.attempts = most.max(1);
         self
     }
 

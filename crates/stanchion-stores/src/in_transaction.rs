@@ -10,9 +10,6 @@ use bytes::Bytes;
 use stanchion_core::claim::{Asked, Claim, Event, Outcome, Response, Wish, ask};
 use stanchion_core::{Call, ClaimId, Effect, Error, ErrorKind, Key, Policy, Record, Result};
 
-/// Clocks may be this far apart and no key that carries its time is run twice.
-const SKEW: Duration = Duration::from_secs(2 * 60 * 60);
-
 /// Whether the caller of a transactional call has to do its work.
 ///
 /// ```
@@ -50,21 +47,15 @@ pub(crate) enum Decided {
 
 impl Wanted {
     pub(crate) fn new(call: &Call) -> Result<Self> {
-        let Some((key, fingerprint)) = &call.key else {
+        let Some(mut wish) = call.wish(wall_ms()) else {
             return Err(Error::new(ErrorKind::Invalid, "a call without a key cannot be claimed")
                 .with("call", &call.scope)
                 .hint("set one with Call::key; without a key no claim is needed"));
         };
-        let mut wish = Wish::new(call.scope.clone(), key.clone(), *fingerprint);
         // Whatever the policy says of the tool elsewhere: this attempt cannot leave half of itself behind.
         wish.effect = Effect::Transactional;
-        wish.lease = call.policy.claim_lease();
-        wish.attempts = call.policy.most_attempts();
-        wish.now_ms = wall_ms();
-        let ttl = call.policy.key_ttl();
-        let limit = ttl.saturating_sub(SKEW.min(ttl / 2)).as_millis();
-        let old = key.sent_at().is_some_and(|sent| u128::from(wish.now_ms.saturating_sub(sent)) >= limit);
-        let id = ClaimId::of(&call.scope, key);
+        let old = call.policy.is_expired(&wish.key, wish.now_ms);
+        let id = ClaimId::of(&call.scope, &wish.key);
         Ok(Self { id, key: id.record_key(), wish, old })
     }
 
@@ -140,14 +131,14 @@ impl Wanted {
 
 /// The record of a call that is done, and how long it lives.
 pub(crate) fn done(claim: &Claim, policy: &Policy, outcome: Outcome, response: Response) -> Result<(Bytes, Duration)> {
-    let (response, keep) = (policy.kept_of(response), policy.response_ttl());
+    let (response, keep) = (policy.kept_of(response), claim.keep.answer);
     let event = Event::Finish { by: claim.attempt, outcome, response, keep };
     let next = claim.step(event).map_err(|why| {
         Error::new(ErrorKind::Unexpected, "a claim of this transaction cannot be finished")
             .with("receipt", claim.id())
             .with("why", why)
     })?;
-    Ok((next.encode(), claim.key.window().unwrap_or(policy.key_ttl())))
+    Ok((next.encode(), claim.keep.key))
 }
 
 /// The record of the claim is not the one that this transaction wrote.

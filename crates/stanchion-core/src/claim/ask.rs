@@ -1,9 +1,10 @@
 //! What a caller with a key may do, given what the store remembers. No I/O, no clock: the whole protocol is here and in
 //! `step`, so that the model checker runs the same lines as production.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Attempt, Before, Claim, Event, Outcome, Response, Runner, State};
+use super::{Attempt, Before, Claim, Event, Keep, Outcome, Response, Runner, State};
 use crate::{CallKey, Effect, Fingerprint, Owner, Scope};
 
 /// How many rounds a call may have: each is kept, so that none runs twice.
@@ -31,11 +32,13 @@ pub struct Wish {
     /// Who this attempt would be.
     pub owner: Owner,
     /// In which process.
-    pub runner: Runner,
+    pub runner: Arc<Runner>,
     /// How long its silence is believed.
     pub lease: Duration,
     /// Which round of a call that asks for input.
     pub round: Option<Fingerprint>,
+    /// How long it is remembered once it is settled.
+    pub keep: Keep,
     /// How many attempts a key has.
     pub attempts: u64,
     /// Wall clock, for people.
@@ -62,6 +65,7 @@ impl Wish {
             runner: Runner::current(),
             lease: Duration::from_secs(30),
             round: None,
+            keep: Keep::default(),
             attempts: u64::MAX,
             now_ms: 0,
         }
@@ -93,7 +97,8 @@ impl Wish {
                 owner: self.owner,
             },
             round: self.round.or(before.and_then(|claim| claim.round)),
-            runner: self.runner.clone(),
+            runner: Arc::clone(&self.runner),
+            keep: self.keep,
             first_seen_ms: before.map_or(self.now_ms, |claim| claim.first_seen_ms),
             state: State::Claimed { lease: self.lease },
             notes: before.map(|claim| claim.notes.clone()).unwrap_or_default(),
@@ -151,6 +156,17 @@ pub fn ask(found: Option<&Claim>, lapsed: bool, wish: &Wish) -> Asked {
     };
     if claim.fingerprint != wish.fingerprint {
         return Asked::OtherPayload;
+    }
+    // The window of a derived key is over: what is left of it is only for those who waited for it.
+    let over = match claim.state {
+        State::Tombstone { .. } => true,
+        State::Done { .. } | State::Retryable { .. } => lapsed,
+        _ => false,
+    };
+    if over && claim.key.window().is_some() {
+        let mut fresh = wish.claim(None);
+        fresh.attempt.epoch = claim.attempt.epoch.saturating_add(1);
+        return Asked::Claim(fresh);
     }
     if lapsed && let Ok(next) = claim.step(Event::Lapse) {
         return Asked::Settle(next);

@@ -1,28 +1,32 @@
 //! A claim as bytes: `stc1`, the length of a JSON head, the head, then the body of the answer as it is.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Before, Body, Claim, Note, Outcome, Response, Runner, State};
+use super::{Attempt, Before, Body, Claim, Keep, Note, Outcome, Response, Runner, State};
 use crate::{CallKey, Error, ErrorKind, Fingerprint, Owner, Result, Scope};
 
 const MAGIC: &[u8; 4] = b"stc1";
 const FRONT: usize = 8;
+/// Two years.
+const TIME_MAX_MS: u64 = 2 * 366 * 24 * 60 * 60 * 1000;
 
 #[derive(Serialize, Deserialize)]
-struct Head {
-    principal: String,
-    server: String,
-    tool: String,
-    key: String,
+struct Head<'a> {
+    principal: Cow<'a, str>,
+    server: Cow<'a, str>,
+    tool: Cow<'a, str>,
+    key: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sent_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window_ms: Option<u64>,
     fingerprint: String,
-    effect: String,
+    effect: Cow<'a, str>,
     epoch: u64,
     owner: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,24 +35,26 @@ struct Head {
     earlier: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<StoredBefore>,
-    runner: Runner,
+    runner: Cow<'a, Runner>,
+    keep_answer_ms: u64,
+    keep_key_ms: u64,
     first_seen_ms: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<Note>,
-    state: Stored,
+    #[serde(default, skip_serializing_if = "<[Note]>::is_empty")]
+    notes: Cow<'a, [Note]>,
+    state: Stored<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    response: Option<StoredResponse>,
+    response: Option<StoredResponse<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Stored {
+enum Stored<'a> {
     Claimed { lease_ms: u64 },
     Dispatched { lease_ms: u64 },
     Suspended { keep_ms: u64 },
     Done { outcome: Outcome, keep_ms: u64 },
     Retryable {},
-    Unknown { reason: String },
+    Unknown { reason: Cow<'a, str> },
     Tombstone { outcome: Outcome },
 }
 
@@ -61,8 +67,8 @@ enum StoredBefore {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredResponse {
-    head: String,
+struct StoredResponse<'a> {
+    head: Cow<'a, str>,
     len: u64,
     /// Only of a body that is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +97,7 @@ impl Claim {
                 (Stored::Done { outcome: *outcome, keep_ms: ms(keep) }, Some(response))
             }
             State::Retryable { response } => (Stored::Retryable {}, response.as_ref()),
-            State::Unknown { reason } => (Stored::Unknown { reason: reason.clone() }, None),
+            State::Unknown { reason } => (Stored::Unknown { reason: reason.into() }, None),
             State::Tombstone { outcome, response } => (Stored::Tombstone { outcome: *outcome }, Some(response)),
         };
         let (before, response) = match &self.before {
@@ -102,25 +108,27 @@ impl Claim {
             }
         };
         let head = Head {
-            principal: self.scope.principal().to_owned(),
-            server: self.scope.server().to_owned(),
-            tool: self.scope.tool().to_owned(),
-            key: self.key.as_str().to_owned(),
+            principal: self.scope.principal().into(),
+            server: self.scope.server().into(),
+            tool: self.scope.tool().into(),
+            key: self.key.as_str().into(),
             sent_ms: self.key.sent_at(),
             window_ms: self.key.window().as_ref().map(ms),
             fingerprint: self.fingerprint.to_string(),
-            effect: self.effect.as_str().to_owned(),
+            effect: self.effect.as_str().into(),
             epoch: self.attempt.epoch,
             owner: self.attempt.owner.to_hex(),
             round: self.round.map(|round| round.to_string()),
             earlier: self.earlier.iter().map(Fingerprint::to_string).collect(),
             before,
-            runner: self.runner.clone(),
+            runner: Cow::Borrowed(&*self.runner),
+            keep_answer_ms: ms(&self.keep.answer),
+            keep_key_ms: ms(&self.keep.key),
             first_seen_ms: self.first_seen_ms,
-            notes: self.notes.clone(),
+            notes: Cow::Borrowed(&self.notes),
             state,
             response: response.map(|response| StoredResponse {
-                head: response.head.clone(),
+                head: Cow::Borrowed(&response.head),
                 len: response.body.len(),
                 digest: match response.body {
                     Body::Kept(_) => None,
@@ -164,36 +172,40 @@ fn read(value: &Bytes) -> Option<Claim> {
     }
     let len = usize::try_from(u32::from_be_bytes(front.get(4..)?.try_into().ok()?)).ok()?;
     let end = FRONT.checked_add(len)?;
-    let head: Head = serde_json::from_slice(value.get(FRONT..end)?).ok()?;
+    let head: Head<'_> = serde_json::from_slice(value.get(FRONT..end)?).ok()?;
     let body = value.slice(end..);
     let mut response = match head.response {
         None if body.is_empty() => None,
         Some(StoredResponse { head, len, digest: Some(digest) }) if body.is_empty() => {
-            Some(Response { head, body: Body::Dropped { len, digest: digest.parse().ok()? } })
+            Some(Response { head: head.into_owned(), body: Body::Dropped { len, digest: digest.parse().ok()? } })
         }
         Some(StoredResponse { head, len, digest: None }) if len == body.len() as u64 => {
-            Some(Response { head, body: Body::Kept(body) })
+            Some(Response { head: head.into_owned(), body: Body::Kept(body) })
         }
         _ => return None,
     };
     let time = Duration::from_millis;
+    // No policy allows more; a damaged number must not make a deadline overflow.
+    let longest = |ms: u64| (ms <= TIME_MAX_MS).then(|| time(ms));
     let before = match (&head.state, head.before) {
         (_, None) => Before::Nothing,
         (Stored::Claimed { .. } | Stored::Dispatched { .. } | Stored::Unknown { .. }, Some(before)) => match before {
             StoredBefore::Unknown {} => Before::Unknown,
             StoredBefore::Suspended { keep_ms } => {
-                Before::Suspended { response: response.take()?, keep: time(keep_ms) }
+                Before::Suspended { response: response.take()?, keep: longest(keep_ms)? }
             }
         },
         _ => return None,
     };
     let state = match (head.state, response) {
-        (Stored::Claimed { lease_ms }, None) => State::Claimed { lease: time(lease_ms) },
-        (Stored::Dispatched { lease_ms }, None) => State::Dispatched { lease: time(lease_ms) },
-        (Stored::Suspended { keep_ms }, Some(response)) => State::Suspended { response, keep: time(keep_ms) },
-        (Stored::Done { outcome, keep_ms }, Some(response)) => State::Done { outcome, response, keep: time(keep_ms) },
+        (Stored::Claimed { lease_ms }, None) => State::Claimed { lease: longest(lease_ms)? },
+        (Stored::Dispatched { lease_ms }, None) => State::Dispatched { lease: longest(lease_ms)? },
+        (Stored::Suspended { keep_ms }, Some(response)) => State::Suspended { response, keep: longest(keep_ms)? },
+        (Stored::Done { outcome, keep_ms }, Some(response)) => {
+            State::Done { outcome, response, keep: longest(keep_ms)? }
+        }
         (Stored::Retryable {}, response) => State::Retryable { response },
-        (Stored::Unknown { reason }, None) => State::Unknown { reason },
+        (Stored::Unknown { reason }, None) => State::Unknown { reason: reason.into_owned() },
         (Stored::Tombstone { outcome }, Some(response)) => State::Tombstone { outcome, response },
         _ => return None,
     };
@@ -209,9 +221,10 @@ fn read(value: &Bytes) -> Option<Claim> {
         },
         earlier: head.earlier.iter().map(|round| round.parse().ok()).collect::<Option<_>>()?,
         before,
-        runner: head.runner,
+        runner: Arc::new(head.runner.into_owned()),
+        keep: Keep { answer: longest(head.keep_answer_ms)?, key: longest(head.keep_key_ms)? },
         first_seen_ms: head.first_seen_ms,
         state,
-        notes: head.notes,
+        notes: head.notes.into_owned(),
     })
 }

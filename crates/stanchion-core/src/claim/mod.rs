@@ -6,8 +6,10 @@ mod response;
 mod runner;
 mod step;
 
-use crate::{CallKey, ClaimId, Effect, Fingerprint, Owner, Scope};
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::{CallKey, ClaimId, Effect, Fingerprint, Owner, Scope};
 
 pub use self::ask::{Asked, Wish, ask};
 pub use self::response::{Body, Outcome, Response};
@@ -162,6 +164,27 @@ pub enum Before {
     },
 }
 
+/// How long a claim is remembered once it is settled. It belongs to the claim: whoever sweeps or settles keeps to it.
+///
+/// ```
+/// use stanchion_core::claim::Keep;
+/// assert!(Keep::default().answer < Keep::default().key);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Keep {
+    /// The answer.
+    pub answer: Duration,
+    /// The key.
+    pub key: Duration,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        let hour = Duration::from_secs(60 * 60);
+        Self { answer: 24 * hour, key: 72 * hour }
+    }
+}
+
 /// What was done to a claim by hand or by a reconciler.
 ///
 /// ```
@@ -210,7 +233,9 @@ pub struct Claim {
     /// What holds again if this attempt has no effect.
     pub before: Before,
     /// The process of the last attempt.
-    pub runner: Runner,
+    pub runner: Arc<Runner>,
+    /// How long it is remembered once it is settled.
+    pub keep: Keep,
     /// When the key was first seen: wall clock, for people.
     pub first_seen_ms: u64,
     /// Where it is.
@@ -233,5 +258,20 @@ impl Claim {
     #[must_use]
     pub fn id(&self) -> ClaimId {
         ClaimId::of(&self.scope, &self.key)
+    }
+
+    /// When its record may disappear: an open claim never does.
+    ///
+    /// ```
+    /// # use stanchion_core::{CallKey, Fingerprint, Scope};
+    /// # use stanchion_core::claim::{Asked, Wish, ask};
+    /// # let (scope, key) = (Scope::new("a", "b", "c")?, CallKey::new("k")?);
+    /// # let Asked::Claim(claim) = ask(None, false, &Wish::new(scope, key, Fingerprint::of_bytes(b""))) else { panic!() };
+    /// assert_eq!(claim.ttl(), None, "it may be running");
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ttl(&self) -> Option<Duration> {
+        (!self.state.is_open()).then_some(self.keep.key)
     }
 }

@@ -40,7 +40,7 @@ pub struct Response {
 /// use stanchion_core::claim::Body;
 /// assert_eq!(Body::Kept("paid".into()).len(), 4);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Body {
     /// All of it.
     Kept(Bytes),
@@ -51,6 +51,16 @@ pub enum Body {
         /// Its fingerprint, as [`Fingerprint::of_bytes`].
         digest: Fingerprint,
     },
+}
+
+/// Answers may hold secrets: their length is shown, not their content.
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Kept(bytes) => write!(f, "Kept({} bytes)", bytes.len()),
+            Self::Dropped { len, .. } => write!(f, "Dropped({len} bytes)"),
+        }
+    }
 }
 
 impl Body {

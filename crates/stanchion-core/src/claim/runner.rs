@@ -1,6 +1,11 @@
 //! Which process ran an attempt, in enough detail to prove that it is gone.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+use crate::Fingerprint;
+
+/// The name space of process numbers that a machine boots with: whoever is in it is not in a container.
+const FIRST_SPACE: &str = "pid:[4026531836]";
 
 /// A process: its machine, its boot, its name space, its number and when it started. A number alone is reused.
 ///
@@ -14,7 +19,7 @@ pub struct Runner {
     pub host: String,
     /// The process.
     pub pid: u32,
-    /// The machine's own id; empty where there is none.
+    /// A digest of the machine's own id, which is not to be shown; empty where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
     /// The boot.
@@ -28,7 +33,7 @@ pub struct Runner {
     pub started: String,
 }
 
-/// Proof that an attempt cannot have any further effect.
+/// Proof that the process of an attempt cannot act any more. A request that has left it may still be on its way.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,8 +46,6 @@ pub enum Gone {
     Exited,
     /// Its machine has been booted since.
     Rebooted,
-    /// The resource refuses its token.
-    Fenced,
     /// It has been silent for longer than any pause that is considered possible.
     Waited(std::time::Duration),
 }
@@ -52,7 +55,6 @@ impl std::fmt::Display for Gone {
         match self {
             Self::Exited => f.write_str("its process has ended"),
             Self::Rebooted => f.write_str("its machine has been booted since"),
-            Self::Fenced => f.write_str("the resource refuses its token"),
             Self::Waited(time) => write!(f, "nothing was heard of it for {}", crate::text::duration(*time)),
         }
     }
@@ -65,11 +67,11 @@ impl Runner {
     /// assert_eq!(stanchion_core::claim::Runner::current().pid, std::process::id());
     /// ```
     #[must_use]
-    pub fn current() -> Self {
-        static HERE: OnceLock<Runner> = OnceLock::new();
-        // A child made by fork has another number: only what the machine says is kept.
-        let here = HERE.get_or_init(Self::look);
-        if here.pid == std::process::id() { here.clone() } else { Self::look() }
+    pub fn current() -> Arc<Self> {
+        static HERE: OnceLock<Arc<Runner>> = OnceLock::new();
+        let here = HERE.get_or_init(|| Arc::new(Self::look()));
+        // A child made by fork has another number.
+        if here.pid == std::process::id() { Arc::clone(here) } else { Arc::new(Self::look()) }
     }
 
     fn look() -> Self {
@@ -77,7 +79,7 @@ impl Runner {
         let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
         let space = std::fs::read_link("/proc/self/ns/pid").map(|to| to.to_string_lossy().into_owned());
         Self {
-            machine: read("/etc/machine-id"),
+            machine: digest(&read("/etc/machine-id")),
             boot: read("/proc/sys/kernel/random/boot_id"),
             space: space.unwrap_or_default(),
             started: started(identity.pid).unwrap_or_default(),
@@ -93,27 +95,52 @@ impl Runner {
     /// use stanchion_core::claim::{Gone, Runner};
     /// let here = Runner::current();
     /// # if here.started.is_empty() { return }
-    /// let other = Runner { started: "1".into(), ..here };
+    /// let other = Runner { started: "1".into(), ..(*here).clone() };
     /// assert_eq!(other.gone(), Some(Gone::Exited));
     /// ```
     #[must_use]
     pub fn gone(&self) -> Option<Gone> {
-        let here = Self::current();
-        if self.boot.is_empty() || here.boot.is_empty() {
-            return None;
-        }
-        if self.boot != here.boot {
-            let same_machine = !self.machine.is_empty() && (&self.machine, &self.host) == (&here.machine, &here.host);
-            return same_machine.then_some(Gone::Rebooted);
-        }
-        if self.space.is_empty() || self.space != here.space || self.started.is_empty() {
-            return None;
-        }
-        match started(self.pid) {
-            Some(started) => (started != self.started).then_some(Gone::Exited),
-            None => is_no_process(self.pid).then_some(Gone::Exited),
+        match self.seen_from(&Self::current()) {
+            Sight::Gone(gone) => Some(gone),
+            Sight::Lives | Sight::TooFar => None,
         }
     }
+
+    /// Is this process there, as certainly as it can be said from here?
+    pub(crate) fn lives(&self) -> bool {
+        matches!(self.seen_from(&Self::current()), Sight::Lives)
+    }
+
+    fn seen_from(&self, here: &Self) -> Sight {
+        // Names and ids are copied with images, boots with snapshots of memory: all have to agree.
+        let same_machine = (&self.machine, &self.host) == (&here.machine, &here.host);
+        if !same_machine || self.boot.is_empty() || here.boot.is_empty() {
+            return Sight::TooFar;
+        }
+        if self.boot != here.boot {
+            let bare = self.space == FIRST_SPACE && here.space == FIRST_SPACE && !self.machine.is_empty();
+            return if bare { Sight::Gone(Gone::Rebooted) } else { Sight::TooFar };
+        }
+        if self.space.is_empty() || self.space != here.space || self.started.is_empty() {
+            return Sight::TooFar;
+        }
+        match started(self.pid) {
+            Some(started) if started == self.started => Sight::Lives,
+            Some(_) => Sight::Gone(Gone::Exited),
+            None if is_no_process(self.pid) => Sight::Gone(Gone::Exited),
+            None => Sight::TooFar,
+        }
+    }
+}
+
+enum Sight {
+    Lives,
+    Gone(Gone),
+    TooFar,
+}
+
+fn digest(text: &str) -> String {
+    if text.is_empty() { String::new() } else { Fingerprint::of_bytes(text.as_bytes()).to_string()[..32].to_owned() }
 }
 
 /// When a process started; one that has ended, but was not yet waited for, started "never".

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{Guard, OnStoreDown, Pass};
 use crate::idempotency::{Entered, Plan, Running};
 use crate::{
-    Answer, Call, CasLock, Effect, Error, ErrorKind, Idempotency, Leases, Locks, MemoryStore, Policy, Reply, Result,
-    claim::Response,
+    Answer, Call, CasLock, Effect, Error, ErrorKind, Idempotency, Leases, Locks, MemoryStore, Policy, Ran, Reply,
+    Result, claim::Response,
 };
 
 /// Everything is ours: the first byte may leave.
@@ -34,11 +34,16 @@ impl Guard {
             .with("call", &call.scope)
             .hint("use claim_in_transaction of the PostgreSQL or SQLite store"));
         }
+        // What was begun here while the store was away is answered from here.
+        if let (Some((claims, locks)), Some(id)) = (self.local.get(), call.claim_id())
+            && claims.get(&id).await?.is_some()
+        {
+            return local_start(claims, locks, call).await;
+        }
         match start(&self.idempotency, &self.locks, call).await {
-            Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown) => {
-                self.degrade(call, e).await
-            }
-            other => other,
+            Ok(start) => Ok(start),
+            Err(NotStarted { error, store_away: true }) => self.degrade(call, error).await,
+            Err(NotStarted { error, .. }) => Err(nothing_sent(error)),
         }
     }
 
@@ -56,16 +61,21 @@ impl Guard {
             OnStoreDown::Local => {
                 loud("local");
                 let (idempotency, locks) = self.local.get_or_init(local);
-                let weak = Policy::clone(&call.policy).allow_weak();
-                let call = Call { policy: Arc::new(weak), ..call.clone() };
-                Ok(match start(idempotency, locks, &call).await? {
-                    Start::Run(begun) => Start::Run(Begun { degraded: true, ..begun }),
-                    Start::Answer(answer) => Start::Answer(Answer { degraded: true, ..answer }),
-                })
+                local_start(idempotency, locks, call).await
             }
             OnStoreDown::Refuse | OnStoreDown::ReadOnly => Err(nothing_sent(away)),
         }
     }
+}
+
+/// Guarded by this process alone.
+async fn local_start(claims: &Idempotency, locks: &Locks, call: &Call) -> Result<Start> {
+    let weak = Policy::clone(&call.policy).allow_weak();
+    let call = Call { policy: Arc::new(weak), ..call.clone() };
+    Ok(match start(claims, locks, &call).await.map_err(|e| nothing_sent(e.error))? {
+        Start::Run(begun) => Start::Run(Begun { degraded: true, ..begun }),
+        Start::Answer(answer) => Start::Answer(Answer { degraded: true, ..answer }),
+    })
 }
 
 fn local() -> (Idempotency, Locks) {
@@ -74,17 +84,29 @@ fn local() -> (Idempotency, Locks) {
     (Idempotency::new(Arc::new(store), locks.clone()), Locks::shared(locks))
 }
 
-/// A lost answer of the store, before anything was sent to the tool, means that nothing ran.
-fn nothing_sent(e: Error) -> Error {
-    match e.kind() {
-        ErrorKind::OutcomeUnknown => {
-            Error::new(ErrorKind::Unavailable, "the store did not answer, so nothing was sent").because(e)
-        }
-        _ => e,
+/// Whatever went wrong before anything was sent to the tool: nothing ran.
+pub(super) fn nothing_sent(e: Error) -> Error {
+    match e.ran() {
+        Ran::Maybe => Error::new(ErrorKind::Unavailable, "the call was not begun, so nothing was sent").because(e),
+        Ran::No => e,
     }
 }
 
-async fn start(idempotency: &Idempotency, locks: &Locks, call: &Call) -> Result<Start> {
+/// Why the first byte did not leave.
+struct NotStarted {
+    error: Error,
+    /// The store did not answer, as opposed to us having been too slow.
+    store_away: bool,
+}
+
+impl From<Error> for NotStarted {
+    fn from(error: Error) -> Self {
+        let store_away = matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown);
+        Self { error, store_away }
+    }
+}
+
+async fn start(idempotency: &Idempotency, locks: &Locks, call: &Call) -> Result<Start, NotStarted> {
     let run = |claim, leases| Ok(Start::Run(Begun { claim, leases, degraded: false }));
     let Some(key) = call.key.as_ref().filter(|_| call.policy.effect != Effect::ReadOnly) else {
         return run(None, locks.acquire_all(&call.locks).await?);
@@ -94,11 +116,11 @@ async fn start(idempotency: &Idempotency, locks: &Locks, call: &Call) -> Result<
         [lock] => Plan::Lock(Arc::new(lock.clone())),
         _ => Plan::Claim,
     };
-    let sent = locks.clock().now();
+    let now = locks.clock().now();
     let (claim, leases) = match idempotency.enter(call, key, &plan, locks.backend()).await? {
         Entered::Answer(answer) => return Ok(Start::Answer(answer)),
         Entered::Run(claim, None) => (claim, Leases::default()),
-        Entered::Run(claim, Some(grant)) => match locks.adopt(&call.locks[0], grant, sent) {
+        Entered::Run(claim, Some(grant)) => match locks.adopt(&call.locks[0], grant, claim.since().unwrap_or(now)) {
             Ok(lease) => (claim, lease.into()),
             Err(e) => return Err(not_sent(claim, Leases::default(), e).await),
         },
@@ -106,7 +128,7 @@ async fn start(idempotency: &Idempotency, locks: &Locks, call: &Call) -> Result<
             Ok(leases) => (claimed.dispatch().await?, leases),
             Err(e) => {
                 claimed.give_up().await;
-                return Err(e);
+                return Err(e.into());
             }
         },
     };
@@ -120,10 +142,10 @@ async fn start(idempotency: &Idempotency, locks: &Locks, call: &Call) -> Result<
 }
 
 /// The mark stands, and nothing was sent: the next call may try.
-async fn not_sent(claim: Running, leases: Leases, why: Error) -> Error {
+async fn not_sent(claim: Running, leases: Leases, error: Error) -> NotStarted {
     claim.finish(Reply::NoEffect(Response::new("", "")), None).await;
     release(leases).await;
-    nothing_sent(why)
+    NotStarted { error, store_away: false }
 }
 
 pub(super) fn pass(claim: Option<&Running>, leases: &Leases) -> Pass {

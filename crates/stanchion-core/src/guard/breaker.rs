@@ -5,6 +5,14 @@ use std::time::Duration;
 
 use crate::{BootTime, Error, ErrorKind, Result};
 
+/// How a call passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admission {
+    Ordinary,
+    /// The one that finds out whether the tool answers again.
+    Trial,
+}
+
 /// A circuit breaker: after so many calls in a row whose outcome stayed unknown, no call is let through for a while; then
 /// one, and if that is answered, all.
 ///
@@ -24,7 +32,8 @@ pub struct Breaker {
 #[derive(Debug, Default)]
 struct State {
     in_a_row: u32,
-    closed_until: Option<BootTime>,
+    /// No call passes until then.
+    resting_until: Option<BootTime>,
     /// A single call is on its way to find out.
     trying: bool,
 }
@@ -50,12 +59,12 @@ impl Breaker {
     }
 
     /// May a call pass? If it may, [`report`](Self::report) must follow.
-    pub(super) fn admit(&self, now: BootTime) -> Result<()> {
+    pub(super) fn admit(&self, now: BootTime) -> Result<Admission> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(until) = state.closed_until else { return Ok(()) };
+        let Some(until) = state.resting_until else { return Ok(Admission::Ordinary) };
         if now >= until && !state.trying {
             state.trying = true;
-            return Ok(());
+            return Ok(Admission::Trial);
         }
         Err(Error::new(ErrorKind::Limited, "the tool did not answer lately; calls are held back for a while")
             .with("unanswered in a row", state.in_a_row)
@@ -63,18 +72,18 @@ impl Breaker {
     }
 
     /// How an admitted call ended; `None`: it did not reach the tool.
-    pub(super) fn report(&self, answered: Option<bool>, now: BootTime) {
+    pub(super) fn report(&self, admission: Admission, answered: Option<bool>, now: BootTime) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.trying = false;
+        state.trying &= admission != Admission::Trial;
         match answered {
             Some(true) => *state = State::default(),
             Some(false) => {
                 state.in_a_row = state.in_a_row.saturating_add(1);
                 if state.in_a_row >= self.most {
-                    if state.closed_until.is_none() {
+                    if state.resting_until.is_none() {
                         tracing::warn!(unanswered = state.in_a_row, "the circuit breaker opens");
                     }
-                    state.closed_until = Some(now + self.rest);
+                    state.resting_until = Some(now + self.rest);
                 }
             }
             None => {}
@@ -94,17 +103,19 @@ mod tests {
     fn opens_after_so_many_unanswered_calls_and_lets_a_single_one_try() {
         let breaker = Breaker::new(2, Duration::from_millis(100)).unwrap();
         for _ in 0..2 {
-            breaker.admit(at(0)).unwrap();
-            breaker.report(Some(false), at(0));
+            let passed = breaker.admit(at(0)).unwrap();
+            breaker.report(passed, Some(false), at(0));
         }
         let refused = breaker.admit(at(50)).unwrap_err();
         assert_eq!((refused.kind(), refused.retry_after()), (ErrorKind::Limited, Some(Duration::from_millis(100))));
-        breaker.admit(at(100)).unwrap();
+        let trial = breaker.admit(at(100)).unwrap();
         breaker.admit(at(100)).unwrap_err();
-        breaker.report(Some(false), at(110));
+        breaker.report(Admission::Ordinary, None, at(105));
+        breaker.admit(at(105)).unwrap_err();
+        breaker.report(trial, Some(false), at(110));
         breaker.admit(at(200)).unwrap_err();
-        breaker.admit(at(210)).unwrap();
-        breaker.report(Some(true), at(211));
+        let trial = breaker.admit(at(210)).unwrap();
+        breaker.report(trial, Some(true), at(211));
         breaker.admit(at(211)).unwrap();
         breaker.admit(at(211)).unwrap();
     }
@@ -112,8 +123,8 @@ mod tests {
     #[test]
     fn a_call_that_did_not_reach_the_tool_says_nothing_about_it() {
         let breaker = Breaker::new(1, Duration::from_millis(100)).unwrap();
-        breaker.admit(at(0)).unwrap();
-        breaker.report(None, at(0));
+        let passed = breaker.admit(at(0)).unwrap();
+        breaker.report(passed, None, at(0));
         breaker.admit(at(0)).unwrap();
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::begin::nothing_sent;
+use super::breaker::Admission;
 use super::{Breaker, OnStoreDown};
 use crate::{Clock, Error, ErrorKind, Limiter, Reply, Result, Scope, Taken};
 
@@ -20,6 +22,7 @@ pub(super) struct Limits {
 pub(super) struct Admitted<'a> {
     limits: &'a Limits,
     clock: &'a Arc<dyn Clock>,
+    admission: Admission,
     answered: Option<bool>,
     _slot: Option<OwnedSemaphorePermit>,
 }
@@ -49,19 +52,31 @@ impl Limits {
                         .with("call", scope)
                         .again_in(retry_after));
                 }
-                // The call itself is let through by the same policy, and says so loudly.
-                Err(e) if e.kind() == ErrorKind::Unavailable && down == OnStoreDown::Local => {}
-                Err(e) => return Err(e),
+                // The call itself is let through or refused by the same policy, and says so loudly.
+                Err(e) if e.kind() == ErrorKind::Unavailable && down != OnStoreDown::Refuse => {}
+                Err(e) if e.kind() == ErrorKind::Conflict => {
+                    return Err(Error::new(ErrorKind::Limited, "too many ask at the same moment")
+                        .with("call", scope)
+                        .again_in(Duration::from_millis(50))
+                        .because(e));
+                }
+                Err(e) => return Err(nothing_sent(e)),
             }
         }
-        if let Some(breaker) = &self.breaker {
-            breaker.admit(clock.now())?;
-        }
-        Ok(Admitted { limits: self, clock, answered: None, _slot: slot })
+        let admission = match &self.breaker {
+            Some(breaker) => breaker.admit(clock.now())?,
+            None => Admission::Ordinary,
+        };
+        Ok(Admitted { limits: self, clock, admission, answered: None, _slot: slot })
     }
 }
 
 impl Admitted<'_> {
+    /// The tool is about to be called; a caller that goes away now has not been answered.
+    pub(super) const fn called(&mut self) {
+        self.answered = Some(false);
+    }
+
     /// The tool was called, and said this.
     pub(super) const fn heard(&mut self, reply: &Reply) {
         self.answered = Some(!matches!(reply, Reply::Unknown(_)));
@@ -71,7 +86,7 @@ impl Admitted<'_> {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if let Some(breaker) = &self.limits.breaker {
-            breaker.report(self.answered, self.clock.now());
+            breaker.report(self.admission, self.answered, self.clock.now());
         }
     }
 }

@@ -31,8 +31,9 @@ pub enum OnStoreDown {
     Refuse,
     /// Calls that change nothing run without their locks; all others are refused.
     ReadOnly,
-    /// This process guards alone, in its own memory: other instances are not excluded, and calls made before are not
-    /// remembered.
+    /// This process guards alone, in its own memory: other instances are not excluded, calls made before are not remembered,
+    /// and a lock that was taken here is unknown to the store when it is back. What ran here is answered from here as long
+    /// as this process lives; the store does not learn of it.
     Local,
 }
 
@@ -245,6 +246,7 @@ impl Guard {
             Start::Answer(answer) => return Ok(answer),
         };
         let pass = begin::pass(claim.as_ref(), &leases);
+        admitted.called();
         let reply = tokio::select! {
             biased;
             reply = work(pass) => reply,

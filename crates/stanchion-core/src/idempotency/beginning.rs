@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use super::claimed::give_up;
 use super::grip::Grip;
 use crate::claim::Claim;
-use crate::{Acquire, Begin, Begun, ErrorKind, FencingToken, Grant, LockBackend, Result, RetryPolicy};
+use crate::locks::{give_back, unseen};
+use crate::{Acquire, Begin, Begun, ErrorKind, LockBackend, Result, RetryPolicy};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Begun>> + Send>>;
 
@@ -86,18 +87,15 @@ impl Undo {
                 }
                 Err(e) => e,
             };
+            // While we live we know that nothing was sent, and nobody else does.
             if !tries.again().await {
-                tracing::warn!(receipt = %id, error = %failed, "a beginning could not be taken back; it ends by its lease");
-                break;
+                tracing::warn!(receipt = %id, error = %failed, "a beginning is not taken back yet; trying on");
+                tries = RetryPolicy::default().start();
             }
         }
         if let Some(lock) = self.lock {
-            // Backends release by owner; the fence is not looked at.
-            let (owner, fence) = (attempt.owner, FencingToken::new(0, attempt.owner));
-            let grant = Grant::new(lock.key.clone(), owner, fence, lock.mode, lock.ttl);
-            if let Err(error) = self.locks.release(&grant).await {
-                tracing::warn!(key = %lock.key, %error, "a lock could not be given back; it ends by its lease");
-            }
+            self.locks.withdraw(&lock, attempt.owner).await;
+            give_back(self.locks, unseen(&lock, attempt.owner)).await;
         }
     }
 }

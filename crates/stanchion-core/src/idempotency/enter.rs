@@ -3,21 +3,19 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::beginning::Beginning;
 use super::grip::{Grip, Seen};
 use super::{Claimed, Idempotency, Running};
 use crate::background::Background;
-use crate::claim::{Asked, Claim, Event, Runner, Wish, ask};
+use crate::claim::{Asked, Claim, Event, ask};
 use crate::pause::pause_point;
 use crate::{
     Acquire, Answer, Begin, Begun, Call, CallKey, ClaimId, Cond, Effect, Error, ErrorKind, Fingerprint, Grant,
-    InFlight, Key, LockBackend, Policy, Record, Reply, Result, Version,
+    InFlight, Key, LockBackend, Policy, Record, Reply, Result, RetryPolicy, Version,
 };
-
-/// Clocks may be this far apart and no key that carries its time is run twice.
-const SKEW: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What is to be done with the claim at once.
 #[derive(Debug, Clone)]
@@ -58,36 +56,51 @@ impl Idempotency {
         }
         self.check_strength(&call.policy)?;
         let record_key = id.record_key();
-        let wish = self.wish(call, key, *fingerprint);
+        let Some(wish) = call.wish((self.wall)()) else {
+            return Err(Error::new(ErrorKind::Unexpected, "a call without a key was to be claimed"));
+        };
         let until = match call.policy.in_flight {
             InFlight::Wait(time) => Instant::now().checked_add(time),
             InFlight::Reject | InFlight::Attach => None,
         };
-        let mut found = None;
-        if self.is_old(key, &call.policy) {
-            found = self.records.get(&record_key).await?;
-            if found.is_none() {
-                return Err(expired(id));
-            }
-        }
+        // So old that its record may be gone: it is answered, or refused, and runs under no circumstances.
+        let old = call.policy.is_expired(key, wish.now_ms);
+        let mut found = if old { self.records.get(&record_key).await? } else { None };
+        // Whoever waited for an answer gets it, also if its window is over by now.
+        let mut waited = false;
+        let mut tries = RetryPolicy::default().start();
         loop {
             let (claim, lapsed) = match &found {
                 Some(record) => {
                     let claim = self.read(record, &id, call)?;
                     let lapsed = self.lapsed(&record_key, record, &claim);
-                    (Some(claim), lapsed)
+                    let due = waited && claim.key.window().is_some() && !claim.state.is_open();
+                    (Some(claim), lapsed && !due)
                 }
+                None if old => return Err(expired(id)),
                 None => (None, false),
             };
             match ask(claim.as_ref(), lapsed, &wish) {
-                Asked::Claim(claim) => match self.begin(call, claim, found.as_ref(), plan, locks).await? {
+                Asked::Claim(_) if old => return Err(expired(id)),
+                Asked::Claim(claim) => match self.begin(call, id, claim, found.as_ref(), plan, locks).await? {
                     Ok(entered) => return Ok(entered),
                     Err(other) => found = other,
                 },
                 Asked::Settle(next) => {
-                    found = self.settle_lapsed(&record_key, &next, found.as_ref(), &call.policy).await?
+                    if let Some(record) = &found
+                        && !super::settle::write_lapsed(self, &record_key, &next, record).await?
+                        && !tries.again().await
+                    {
+                        return Err(Error::new(
+                            ErrorKind::Unavailable,
+                            "the store loses its answers; nothing was sent",
+                        )
+                        .with("receipt", id));
+                    }
+                    found = self.records.get(&record_key).await?;
                 }
                 Asked::InFlight => {
+                    waited = true;
                     self.wait(&record_key, found.as_ref(), claim.as_ref(), call, until, id).await?;
                     found = self.records.get(&record_key).await?;
                 }
@@ -101,7 +114,9 @@ impl Idempotency {
                     return Ok(Entered::Answer(Answer::replay(Reply::Suspended(response), id)));
                 }
                 Asked::Unknown(reason) => match (claim, found) {
-                    (Some(claim), Some(record)) if self.reconcile(&claim, &record, &call.policy).await? => {
+                    (Some(claim), Some(record))
+                        if self.reconcile(&claim, &record, &call.policy).await? && tries.again().await =>
+                    {
                         found = self.records.get(&record_key).await?;
                     }
                     _ => return Ok(Entered::Answer(Answer::replay(Reply::Unknown(reason), id))),
@@ -120,17 +135,6 @@ impl Idempotency {
         }
     }
 
-    fn wish(&self, call: &Call, key: &CallKey, fingerprint: Fingerprint) -> Wish {
-        let mut wish = Wish::new(call.scope.clone(), key.clone(), fingerprint);
-        wish.effect = call.policy.effect;
-        wish.runner = Runner::current();
-        wish.lease = call.policy.lease;
-        wish.round = call.round;
-        wish.attempts = call.policy.attempts;
-        wish.now_ms = (self.wall)();
-        wish
-    }
-
     fn read(&self, record: &Record, id: &ClaimId, call: &Call) -> Result<Claim> {
         let claim = Claim::decode(&record.value).map_err(|e| e.with("receipt", id))?;
         // The key of the record says it already; an answer is too precious to rest on one digest.
@@ -143,35 +147,15 @@ impl Idempotency {
     /// A store that can forget is not trusted with calls that must not be repeated.
     fn check_strength(&self, policy: &Policy) -> Result<()> {
         match self.records.capability().weak {
-            Some(why) if policy.effect == Effect::NonIdempotent && !policy.allow_weak => Err(Error::new(
+            Some(why) if policy.effect != Effect::Idempotent && !policy.allow_weak => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can forget, so it is not trusted with a call that must not be repeated",
             )
             .with("store", self.records.capability().backend)
             .with("why", why)
-            .hint("make the store durable, declare the tool idempotent or reconcilable, or set allow_weak")),
+            .hint("make the store durable, declare the tool idempotent if it is, or set allow_weak")),
             _ => Ok(()),
         }
-    }
-
-    /// Is the key so old that its record may be gone?
-    fn is_old(&self, key: &CallKey, policy: &Policy) -> bool {
-        let limit = policy.key_ttl.saturating_sub(SKEW.min(policy.key_ttl / 2));
-        key.sent_at().is_some_and(|sent| u128::from((self.wall)().saturating_sub(sent)) >= limit.as_millis())
-    }
-
-    /// T8, T12: whoever finds a lapsed claim says so. Returns what is there then.
-    async fn settle_lapsed(
-        &self,
-        key: &Key,
-        next: &Claim,
-        found: Option<&Record>,
-        policy: &Policy,
-    ) -> Result<Option<Record>> {
-        if let Some(record) = found {
-            super::settle::write_lapsed(self, key, next, record, policy).await?;
-        }
-        self.records.get(key).await
     }
 
     async fn wait(
@@ -208,12 +192,13 @@ impl Idempotency {
     async fn begin(
         &self,
         call: &Call,
+        id: ClaimId,
         claim: Claim,
         found: Option<&Record>,
         plan: &Plan,
         locks: &Arc<dyn LockBackend>,
     ) -> Result<Result<Entered, Option<Record>>> {
-        let (attempt, id) = (claim.attempt, claim.id());
+        let attempt = claim.attempt;
         let sent = claim.step(Event::Dispatch { by: attempt }).unwrap_or_else(|_| claim.clone());
         let (granted, lock) = match plan {
             Plan::Mark => (&sent, None),
@@ -224,7 +209,8 @@ impl Idempotency {
             key: id.record_key(),
             cond: found.map_or(Cond::Absent, |record| Cond::Version(record.version)),
             granted: granted.encode(),
-            busy: claim.encode(),
+            // Only a lock can be busy.
+            busy: if lock.is_some() { claim.encode() } else { Bytes::new() },
             lock,
             owner: attempt.owner,
         };

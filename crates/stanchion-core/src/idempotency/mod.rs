@@ -10,7 +10,6 @@ mod settle;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub(crate) use self::claimed::Claimed;
 pub(crate) use self::enter::{Entered, Plan};
@@ -208,11 +207,6 @@ impl Idempotency {
         let limit = claim.state.lapses_after();
         limit.is_some_and(|limit| self.seen.stood(key, record, self.clock.now()) > limit)
     }
-}
-
-/// How long the record of a claim in this state lives: an open one for ever, until somebody settles it.
-fn record_ttl(claim: &Claim, policy: &Policy) -> Option<Duration> {
-    (!claim.state.is_open()).then(|| claim.key.window().unwrap_or(policy.key_ttl))
 }
 
 /// What is kept of an answer.

@@ -8,7 +8,7 @@ use super::grip::{Applied, Grip};
 use super::kept;
 use crate::claim::{Claim, Event, Outcome, Refused, State};
 use crate::pause::pause_point;
-use crate::{Answer, ClaimId, Grant, Reply, RetryPolicy};
+use crate::{Answer, BootTime, ClaimId, ErrorKind, Grant, Reply, RetryPolicy};
 
 /// How long the caller waits for its answer to be recorded, at most; after that it is recorded in the background.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,6 +37,11 @@ impl Running {
 
     pub(crate) const fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// From before the request that marked it: the lock that came with it counts from there.
+    pub(crate) fn since(&self) -> Option<BootTime> {
+        self.grip.as_ref().map(|grip| grip.since())
     }
 
     /// May the first byte leave? Not if the mark took so long that others may have judged us dead.
@@ -71,6 +76,10 @@ impl Running {
         pause_point("claim.recorded").await;
         match applied {
             Applied::Written { released } => {
+                // An earlier attempt may have run: "no effect" is true of this one only.
+                if let (Reply::NoEffect(_), State::Unknown { reason }) = (&answer.reply, &claim.state) {
+                    answer.reply = Reply::Unknown(reason.clone());
+                }
                 cache.put(self.id, &claim, Duration::ZERO);
                 if matches!(answer.reply, Reply::Unknown(_)) {
                     metrics::counter!("stanchion_claims_unknown_total").increment(1);
@@ -101,18 +110,21 @@ fn settled(claim: &Claim) -> Reply {
     }
 }
 
-/// Tries until the store answers.
+/// Tries until the store answers; gives up only if it says that it cannot ever.
 async fn record(grip: &Grip, event: &Event, grant: Option<&Grant>) -> Applied {
+    let mut tries = RetryPolicy::default().start();
     loop {
-        let mut tries = RetryPolicy::default().start();
-        loop {
-            match grip.apply(event, grant).await {
-                Ok(applied) => return applied,
-                Err(error) => tracing::warn!(receipt = %grip.id, %error, "recording the outcome of a call failed"),
+        match grip.apply(event, grant).await {
+            Ok(applied) => return applied,
+            Err(error) => {
+                tracing::warn!(receipt = %grip.id, %error, "recording the outcome of a call failed");
+                if matches!(error.kind(), ErrorKind::Damaged | ErrorKind::Invalid | ErrorKind::Denied) {
+                    return Applied::Refused(Refused::NotNow);
+                }
             }
-            if !tries.again().await {
-                break;
-            }
+        }
+        if !tries.again().await {
+            tries = RetryPolicy::default().start();
         }
     }
 }
@@ -121,7 +133,7 @@ async fn record(grip: &Grip, event: &Event, grant: Option<&Grant>) -> Applied {
 fn event(grip: &Grip, reply: &Reply) -> Event {
     let (by, policy) = (grip.attempt, &grip.policy);
     let kept = |response| kept(response, policy, grip.engine.redact.as_ref());
-    let keep = grip.seen().claim.key.window().unwrap_or(policy.response_ttl);
+    let keep = grip.seen().claim.keep.answer;
     match reply {
         Reply::Done(response) => Event::Finish { by, outcome: Outcome::Ok, response: kept(response), keep },
         Reply::Failed(response) => Event::Finish { by, outcome: Outcome::Failed, response: kept(response), keep },
@@ -146,7 +158,10 @@ impl Drop for Running {
         });
         let background = grip.background.clone();
         background.spawn(async move {
-            if let Applied::Refused(why) = record(&grip, &event, None).await {
+            let same = |claim: Claim| matches!((&event, claim.state), (Event::Doubt { .. }, State::Unknown { .. }));
+            if let Applied::Refused(why) = record(&grip, &event, None).await
+                && !same(grip.seen().claim)
+            {
                 too_late(grip.id, why);
             }
         });

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Idempotency, record_ttl};
+use super::Idempotency;
 use crate::claim::{Claim, Event, Gone, Note, Outcome, Response, State, Verdict};
 use crate::pause::pause_point;
 use crate::{ClaimId, Cond, Effect, Error, ErrorKind, Key, Page, Policy, Record, Result, Version};
 
-/// How many records are read at once.
-const PAGE: usize = 200;
+/// How many records are read at once: each may hold an answer of 15 MiB.
+const PAGE: usize = 16;
 
 /// A claim that has been silent for this long is taken for gone where no better proof can be had.
 const SETTLE_DELAY: Duration = Duration::from_secs(10 * 60);
@@ -120,16 +120,10 @@ pub struct Swept {
 }
 
 /// Writes a lapse; that somebody else was faster is fine.
-pub(super) async fn write_lapsed(
-    engine: &Idempotency,
-    key: &Key,
-    next: &Claim,
-    record: &Record,
-    policy: &Policy,
-) -> Result<bool> {
+pub(super) async fn write_lapsed(engine: &Idempotency, key: &Key, next: &Claim, record: &Record) -> Result<bool> {
     // What is left of a key's life goes on; it does not begin anew.
     let age = record.times.map(crate::Times::age).unwrap_or_default();
-    let ttl = record_ttl(next, policy).map(|ttl| ttl.saturating_sub(age).max(Duration::from_millis(1)));
+    let ttl = next.ttl().map(|ttl| ttl.saturating_sub(age).max(Duration::from_millis(1)));
     pause_point("claim.lapse").await;
     match engine.records.put(key, next.encode(), Cond::Version(record.version), ttl).await {
         Ok(_) => {
@@ -178,14 +172,14 @@ impl Idempotency {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use stanchion_core::{CasLock, Idempotency, MemoryStore, Policy};
+    /// # use stanchion_core::{CasLock, Idempotency, MemoryStore};
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// # let store = MemoryStore::new();
     /// let claims = Idempotency::new(Arc::new(store.clone()), Arc::new(CasLock::new(store)));
-    /// assert_eq!(claims.sweep(&Policy::default()).await?.looked_at, 0);
+    /// assert_eq!(claims.sweep().await?.looked_at, 0);
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
-    pub async fn sweep(&self, policy: &Policy) -> Result<Swept> {
+    pub async fn sweep(&self) -> Result<Swept> {
         let mut swept = Swept::default();
         let mut page = Page::first(PAGE);
         loop {
@@ -193,19 +187,23 @@ impl Idempotency {
             let Some((last, _)) = records.last() else { break };
             page = Page::after(last.clone(), PAGE);
             for (key, record) in &records {
-                self.sweep_one(key, record, policy, &mut swept).await?;
+                self.sweep_one(key, record, &mut swept).await?;
             }
         }
         Ok(swept)
     }
 
-    async fn sweep_one(&self, key: &Key, record: &Record, policy: &Policy, swept: &mut Swept) -> Result<()> {
+    async fn sweep_one(&self, key: &Key, record: &Record, swept: &mut Swept) -> Result<()> {
         swept.looked_at += 1;
         let Ok(claim) = Claim::decode(&record.value) else {
             swept.damaged += 1;
             return Ok(());
         };
         let next = match self.lapsed(key, record, &claim) {
+            // Nothing was sent, and its owner is silent: given up in its name, so that it does not stay for ever.
+            true if matches!(claim.state, State::Claimed { .. }) => {
+                claim.step(Event::NoEffect { by: claim.attempt, response: None }).ok()
+            }
             true => claim.step(Event::Lapse).ok(),
             false => None,
         };
@@ -213,7 +211,7 @@ impl Idempotency {
             swept.need_attention += u64::from(matches!(claim.state, State::Unknown { .. }));
             return Ok(());
         };
-        if write_lapsed(self, key, &next, record, policy).await? {
+        if write_lapsed(self, key, &next, record).await? {
             match next.state {
                 State::Unknown { .. } => {
                     swept.unknown += 1;
@@ -228,29 +226,22 @@ impl Idempotency {
     /// T10 by a person: `by` says who, `reason` why. Both are kept with the claim.
     ///
     /// # If it fails
-    /// `Conflict` if the claim is not unknown, or changed meanwhile; `Denied` if "not executed" lacks its proof. Nothing
-    /// was changed.
+    /// `Conflict` if the claim is not unknown, or changed meanwhile; `Denied` if "not executed" lacks its proof: nothing
+    /// was changed. `OutcomeUnknown` if the store did not say whether it is written.
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use stanchion_core::{CallKey, CasLock, ClaimId, ErrorKind, Idempotency, MemoryStore, Policy, Scope, Settlement};
+    /// use stanchion_core::{CallKey, CasLock, ClaimId, ErrorKind, Idempotency, MemoryStore, Scope, Settlement};
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// # let store = MemoryStore::new();
     /// let claims = Idempotency::new(Arc::new(store.clone()), Arc::new(CasLock::new(store)));
     /// let id = ClaimId::of(&Scope::new("alice", "billing", "send")?, &CallKey::new("order-77")?);
     /// let told = Settlement::NotExecuted { waited: None };
-    /// let e = claims.settle(&id, told, "ann", "not in the ledger", &Policy::default()).await.unwrap_err();
+    /// let e = claims.settle(&id, told, "ann", "not in the ledger").await.unwrap_err();
     /// assert_eq!(e.kind(), ErrorKind::Conflict, "there is no such claim");
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
-    pub async fn settle(
-        &self,
-        id: &ClaimId,
-        told: Settlement,
-        by: &str,
-        reason: &str,
-        policy: &Policy,
-    ) -> Result<Claim> {
+    pub async fn settle(&self, id: &ClaimId, told: Settlement, by: &str, reason: &str) -> Result<Claim> {
         let key = id.record_key();
         let record = self.records.get(&key).await?;
         let Some(record) = record else {
@@ -263,7 +254,7 @@ impl Idempotency {
         if !matches!(claim.state, State::Unknown { .. }) {
             return Err(not_unknown(&claim));
         }
-        let keep = policy.response_ttl;
+        let keep = claim.keep.answer;
         let verdict = match told {
             Settlement::Done(response) => Verdict::Done { outcome: Outcome::Ok, response, keep },
             Settlement::Failed(response) => Verdict::Done { outcome: Outcome::Failed, response, keep },
@@ -272,7 +263,7 @@ impl Idempotency {
         let clean = |text: &str, most: usize| text.chars().filter(|c| !c.is_control()).take(most).collect::<String>();
         let text = format!("{}: {}", said(&verdict), clean(reason, 500));
         let note = Note { at_ms: (self.wall)(), by: clean(by, 100), text };
-        self.write_verdict(&key, &claim, record.version, verdict, note, policy).await
+        self.write_verdict(&key, &claim, record.version, verdict, note).await
     }
 
     async fn write_verdict(
@@ -282,11 +273,21 @@ impl Idempotency {
         version: Version,
         verdict: Verdict,
         note: Note,
-        policy: &Policy,
     ) -> Result<Claim> {
         let id = claim.id();
         let next = claim.step(Event::Settle { verdict, note: note.clone() }).map_err(|_| not_unknown(claim))?;
-        self.records.put(key, next.encode(), Cond::Version(version), record_ttl(&next, policy)).await?;
+        let value = next.encode();
+        match self.records.put(key, value.clone(), Cond::Version(version), next.ttl()).await {
+            Ok(_) => {}
+            // It may stand there: look, so that what was done is also written down.
+            Err(e) if e.kind() == ErrorKind::OutcomeUnknown => {
+                let there = self.records.get(key).await?.is_some_and(|record| record.value == value);
+                if !there {
+                    return Err(e.with("receipt", id));
+                }
+            }
+            Err(e) => return Err(e.with("receipt", id)),
+        }
         tracing::info!(target: "audit", receipt = %id, call = %next.scope, by = %note.by, what = %note.text, "a claim was settled");
         metrics::counter!("stanchion_claims_settled_total").increment(1);
         Ok(next)
@@ -300,7 +301,7 @@ impl Idempotency {
         let verdict = match reconciler.probe(claim).await {
             Probe::Done(response) => {
                 let response = super::kept(&response, policy, self.redact.as_ref());
-                Verdict::Done { outcome: Outcome::Ok, response, keep: policy.response_ttl }
+                Verdict::Done { outcome: Outcome::Ok, response, keep: claim.keep.answer }
             }
             // The proof comes first: what was not there a moment ago may be on its way from a paused owner.
             Probe::NotExecuted => match proof(claim, record, None) {
@@ -313,7 +314,7 @@ impl Idempotency {
             Probe::Unknown => return Ok(false),
         };
         let note = Note { at_ms: (self.wall)(), by: "reconciler".to_owned(), text: said(&verdict) };
-        match self.write_verdict(&claim.id().record_key(), claim, record.version, verdict, note, policy).await {
+        match self.write_verdict(&claim.id().record_key(), claim, record.version, verdict, note).await {
             Ok(_) => Ok(true),
             Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::OutcomeUnknown) => Ok(true),
             Err(e) => Err(e),
@@ -339,6 +340,14 @@ fn not_unknown(claim: &Claim) -> Error {
 fn proof(claim: &Claim, record: &Record, waited: Option<Duration>) -> Result<Gone> {
     if let Some(gone) = claim.runner.gone() {
         return Ok(gone);
+    }
+    if claim.runner.lives() {
+        return Err(Error::new(
+            ErrorKind::Denied,
+            "\"not executed\" cannot be said of a call whose process is there: it could still act",
+        )
+        .with("owner", format_args!("{} pid {}", claim.runner.host, claim.runner.pid))
+        .hint("end that process first"));
     }
     let wanted = waited.unwrap_or(SETTLE_DELAY);
     let silent = record.times.map(crate::Times::age).unwrap_or_default();

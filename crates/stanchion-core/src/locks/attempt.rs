@@ -95,12 +95,12 @@ impl Drop for Place {
 }
 
 /// The grant that `owner` may have got without an answer. Backends release by owner; the fence is not looked at.
-fn unseen(req: &Acquire, owner: Owner) -> Grant {
+pub(crate) fn unseen(req: &Acquire, owner: Owner) -> Grant {
     Grant::new(req.key.clone(), owner, FencingToken::new(0, owner), req.mode, req.ttl)
 }
 
 /// Releases, once more if the first try goes unanswered; after that the lease ends by itself.
-pub(super) async fn give_back(backend: Arc<dyn LockBackend>, grant: Grant) {
+pub(crate) async fn give_back(backend: Arc<dyn LockBackend>, grant: Grant) {
     for _ in 0..2 {
         match tokio::time::timeout(CLEAN_UP, backend.release(&grant)).await {
             Ok(Ok(_)) => return,

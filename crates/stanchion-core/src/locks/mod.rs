@@ -13,10 +13,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Instrument;
 
+pub(crate) use self::attempt::{give_back, unseen};
 pub use self::lease::{Fence, Lease};
 pub use self::many::Leases;
 
-use self::attempt::{Attempt, Place, give_back};
+use self::attempt::{Attempt, Place};
 use self::gate::Gates;
 use self::held::HeldLock;
 use self::keeper::Keeper;

@@ -103,7 +103,7 @@ impl Turns {
     /// The result, or the turn; waits while it is somebody else's, at the longest until `until`.
     pub(crate) async fn next(&self, key: &Key, until: Option<Instant>) -> Result<Next> {
         // One name for all tries: a turn that was taken by an unanswered request is recognised by it.
-        let owner = Owner::random();
+        let mut owner = Owner::random();
         let (mut waited, mut unanswered, mut unseen) = (false, None, None::<Unseen>);
         loop {
             let found = match self.store.get(&self.at(key)).await {
@@ -137,8 +137,11 @@ impl Turns {
                     Unseen::clear(&mut unseen);
                     return Ok(Next::Turn(turn));
                 }
-                // Given back by its drop; with the same name we may as well take it up again.
-                Ok(_) => too_slow(key, self.lease),
+                // Given back by its drop, under its name: ours must be another one by then.
+                Ok(_) => {
+                    owner = Owner::random();
+                    too_slow(key, self.lease)
+                }
                 // Somebody was faster: look what came of it.
                 Err(e) if e.kind() == ErrorKind::Conflict => {
                     tokio::task::yield_now().await;

@@ -333,7 +333,7 @@ fn a_response() -> impl Strategy<Value = Response> {
 }
 
 fn a_state() -> impl Strategy<Value = State> {
-    let time = || any::<u64>().prop_map(Duration::from_millis);
+    let time = || (0..=366 * 24 * 60 * 60 * 1000_u64).prop_map(Duration::from_millis);
     let outcome = || prop_oneof![Just(Outcome::Ok), Just(Outcome::Failed)];
     prop_oneof![
         time().prop_map(|lease| State::Claimed { lease }),
@@ -369,7 +369,7 @@ prop_compose! {
         claim.attempt = Attempt { epoch, owner: Owner::from_bits(owner) };
         claim.round = round.map(|given| Fingerprint::of_bytes(&given));
         claim.first_seen_ms = first_seen_ms;
-        claim.runner = Runner { host, pid, boot, ..Runner::default() };
+        claim.runner = std::sync::Arc::new(Runner { host, pid, boot, ..Runner::default() });
         claim.notes = notes.into_iter().map(|(at_ms, by, text)| Note { at_ms, by, text }).collect();
         claim
     }

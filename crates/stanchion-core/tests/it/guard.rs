@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use stanchion_core::claim::{Claim, Response, State};
+use stanchion_core::claim::{Claim, Response, Runner, State};
 use stanchion_core::pause::hold;
 use stanchion_core::{
     Acquire, Answer, Breaker, Call, CallKey, CasLock, ChaosStore, Cond, Effect, ErrorKind, Fingerprint, Guard,
@@ -56,6 +56,15 @@ impl Bench {
 
     fn effects(&self) -> u32 {
         self.effects.load(Ordering::SeqCst)
+    }
+
+    /// Rewrites the claim as if another machine had made it.
+    async fn move_far_away(&self, call: &Call) {
+        let record = self.store.get(&claim_key(call)).await.expect("a sound store").expect("a claim");
+        let mut claim = Claim::decode(&record.value).expect("a claim");
+        claim.runner = Arc::new(Runner { host: "far-away".into(), pid: 1, ..Runner::default() });
+        let cond = Cond::Version(record.version);
+        self.store.put(&claim_key(call), claim.encode(), cond, None).await.expect("a sound store");
     }
 
     async fn state(&self, call: &Call) -> &'static str {
@@ -316,6 +325,12 @@ async fn a_weak_store_refuses_what_must_not_be_repeated() {
     let bench = bench();
     let call_ = call("k", Policy::default());
     assert_eq!(bench.run(&call_, done("x")).await.unwrap_err().kind(), ErrorKind::Unsupported);
+    let probed = call("k", Policy::default().effect(Effect::Reconcilable));
+    assert_eq!(
+        bench.run(&probed, done("x")).await.unwrap_err().kind(),
+        ErrorKind::Unsupported,
+        "no probe without a record"
+    );
     bench.run(&call("k", Policy::default().effect(Effect::Idempotent)), done("x")).await.unwrap();
 }
 
@@ -327,7 +342,7 @@ async fn a_malformed_record_stops_the_key_and_says_so() {
     let damaged = bench.run(&call, done("x")).await.unwrap_err();
     assert_eq!((damaged.kind(), bench.effects()), (ErrorKind::Damaged, 0));
     assert!(damaged.next_step().is_some());
-    assert_eq!(bench.guard.claims().sweep(&policy()).await.unwrap().damaged, 1);
+    assert_eq!(bench.guard.claims().sweep().await.unwrap().damaged, 1);
 }
 
 #[tokio::test]
@@ -395,9 +410,9 @@ async fn a_store_that_is_away_refuses_by_default_and_each_softer_policy_is_loud(
     assert_eq!((again.reply, again.replayed, again.degraded), (done("local"), true, true));
 
     let reading = guard.on_store_down(OnStoreDown::ReadOnly);
-    let refused = reading.call(&call("k", policy()), |_| async { done("x") }).await.unwrap_err();
+    let refused = reading.call(&call("other", policy()), |_| async { done("x") }).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
-    reading.call(&call("k", policy().effect(Effect::ReadOnly)), |_| async { done("read") }).await.unwrap();
+    reading.call(&call("other", policy().effect(Effect::ReadOnly)), |_| async { done("read") }).await.unwrap();
 }
 
 #[tokio::test]
@@ -408,21 +423,28 @@ async fn settling_needs_an_unknown_claim_and_not_executed_needs_proof() {
     let id = call_.claim_id().unwrap();
     let claims = bench.guard.claims();
     let free = Settlement::NotExecuted { waited: None };
-    let denied = claims.settle(&id, free.clone(), "ann", "not in the ledger", &policy()).await.unwrap_err();
+    let denied = claims.settle(&id, free.clone(), "ann", "not in the ledger").await.unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied, "we, the owner, are alive");
-
     bench.clock.advance(Duration::from_secs(601));
-    let settled = claims.settle(&id, free.clone(), "ann", "not in the ledger", &policy()).await.unwrap();
+    let denied = claims.settle(&id, free.clone(), "ann", "not in the ledger").await.unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Denied, "and no wait makes us dead");
+
+    // The same claim, of a process far away: only its silence can be a proof.
+    bench.move_far_away(&call_).await;
+    let denied = claims.settle(&id, free.clone(), "ann", "not in the ledger").await.unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Denied, "it has just been heard of");
+    bench.clock.advance(Duration::from_secs(601));
+    let settled = claims.settle(&id, free.clone(), "ann", "not in the ledger").await.unwrap();
     assert!(matches!(settled.state, State::Retryable { .. }));
     assert!(settled.notes[0].text.contains("not in the ledger"));
     assert_eq!(bench.run(&call_, done("now")).await.unwrap().reply, done("now"));
-    let again = claims.settle(&id, free, "ann", "x", &policy()).await.unwrap_err();
+    let again = claims.settle(&id, free, "ann", "x").await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Conflict);
 
     let other = call("other", policy());
     bench.run(&other, Reply::Unknown("timeout".into())).await.unwrap();
     let told = Settlement::Done(Response::new("", "it was paid"));
-    claims.settle(&other.claim_id().unwrap(), told, "ann", "bank statement", &policy()).await.unwrap();
+    claims.settle(&other.claim_id().unwrap(), told, "ann", "bank statement").await.unwrap();
     assert_eq!(bench.run(&other, done("x")).await.unwrap().reply, done("it was paid"));
 }
 
@@ -434,7 +456,7 @@ async fn a_sweep_drops_old_answers_marks_dead_calls_and_leaves_the_living_alone(
     bench.run(&call("unknown", keep.clone()), Reply::Unknown("timeout".into())).await.unwrap();
     bench.clock.advance(Duration::from_secs(61));
     bench.run(&call("new", keep.clone()), done("body")).await.unwrap();
-    let swept = bench.guard.claims().sweep(&keep).await.unwrap();
+    let swept = bench.guard.claims().sweep().await.unwrap();
     assert_eq!((swept.looked_at, swept.forgotten, swept.unknown, swept.need_attention), (3, 1, 0, 1));
     assert_eq!(bench.state(&call("old", keep.clone())).await, "tombstone");
     assert_eq!(bench.state(&call("new", keep.clone())).await, "done");
@@ -466,7 +488,7 @@ async fn a_late_answer_is_kept_unless_somebody_has_settled_the_call() {
         if settled {
             let told = Settlement::Done(Response::new("", "told"));
             let id = call.claim_id().unwrap();
-            bench.guard.claims().settle(&id, told, "ann", "bank statement", &policy()).await.unwrap();
+            bench.guard.claims().settle(&id, told, "ann", "bank statement").await.unwrap();
         }
         free.send(()).unwrap();
         let answer = running.await.unwrap();
@@ -653,19 +675,143 @@ async fn a_reconciler_settles_what_it_can_see_and_frees_a_key_only_if_the_owner_
         (Probe::Done(Response::new("", "found")), false, false, Reply::Unknown("timeout".into()), 0),
     ] {
         let ledger = Arc::new(Ledger(probe.clone(), AtomicU32::new(0)));
-        let clock = Arc::new(ManualClock::default());
-        let store = MemoryStore::with_clock(clock.clone());
-        let locks = Arc::new(CasLock::new(store.clone()));
-        let claims = Idempotency::new(Arc::new(store), locks.clone()).reconciler(ledger.clone());
+        let bench = bench();
+        let locks = Arc::new(CasLock::new(bench.store.clone()));
+        let claims = Idempotency::new(Arc::new(bench.store.clone()), locks.clone()).reconciler(ledger.clone());
         let guard = Guard::with(claims, Locks::shared(locks));
         let effect = if reconcilable { Effect::Reconcilable } else { Effect::NonIdempotent };
         let call = call("k", policy().effect(effect));
         guard.call(&call, |_| async { Reply::Unknown("timeout".into()) }).await.unwrap();
         if gone {
-            clock.advance(Duration::from_secs(601));
+            bench.move_far_away(&call).await;
+            bench.clock.advance(Duration::from_secs(601));
         }
         let answer = guard.call(&call, |_| async { done("now") }).await.unwrap();
         assert_eq!(answer.reply, expected, "{probe:?}, gone: {gone}");
         assert_eq!(ledger.1.load(Ordering::SeqCst), asked, "{probe:?}, gone: {gone}");
     }
+}
+
+#[tokio::test]
+async fn a_sweep_or_a_settlement_keeps_to_the_times_of_the_claim() {
+    let bench = bench();
+    let (hour, day) = (Duration::from_secs(3600), Duration::from_secs(24 * 3600));
+    let long = policy().keep(hour, 30 * day).unwrap();
+    let (swept, told) = (call("swept", long.clone()), call("told", long.clone()));
+    bench.run(&swept, done("body")).await.unwrap();
+    bench.run(&told, Reply::Unknown("timeout".into())).await.unwrap();
+    let settlement = Settlement::Done(Response::new("", "told"));
+    bench.guard.claims().settle(&told.claim_id().unwrap(), settlement, "ann", "bank statement").await.unwrap();
+    bench.clock.advance(4 * day);
+    // Anybody's sweep, whatever its own calls are kept for.
+    bench.guard.claims().sweep().await.unwrap();
+    bench.clock.advance(25 * day);
+    for call in [&swept, &told] {
+        assert!(bench.run(call, done("again")).await.unwrap().replayed, "the key is known for 30 days");
+    }
+    bench.clock.advance(2 * day);
+    assert!(!bench.run(&swept, done("again")).await.unwrap().replayed, "and then no more");
+}
+
+#[tokio::test]
+async fn no_effect_is_not_said_of_a_call_whose_earlier_attempt_may_have_run() {
+    let bench = bench();
+    let call = call("k", policy().effect(Effect::Idempotent));
+    bench.run(&call, Reply::Unknown("timeout".into())).await.unwrap();
+    let refused = Reply::NoEffect(Response::new("", "connection refused"));
+    assert!(matches!(bench.run(&call, refused).await.unwrap().reply, Reply::Unknown(_)));
+    assert_eq!(bench.state(&call).await, "unknown");
+}
+
+#[tokio::test]
+async fn an_expired_key_does_not_run_even_if_its_record_goes_while_we_look() {
+    let store = MemoryStore::new();
+    let guard = Guard::new(Arc::new(store.clone()), Arc::new(CasLock::new(store.clone())));
+    let keep = policy().keep(Duration::from_millis(1), Duration::from_secs(3600)).unwrap();
+    let key = CallKey::new("old").unwrap().first_sent(1_700_000_000_000);
+    let call = Call::new(Scope::new("a", "b", "c").unwrap(), keep).key(key, Fingerprint::of_json("{}").unwrap());
+    // As if it had been made in time: the record is there.
+    let wish = call.wish(0).unwrap();
+    let stanchion_core::claim::Asked::Claim(claim) = stanchion_core::claim::ask(None, false, &wish) else {
+        panic!("the key is free")
+    };
+    let by = claim.attempt;
+    let sent = claim.step(stanchion_core::claim::Event::Dispatch { by }).unwrap();
+    let finish = stanchion_core::claim::Event::Finish {
+        by,
+        outcome: stanchion_core::claim::Outcome::Ok,
+        response: Response::new("", "x"),
+        keep: Duration::from_millis(1),
+    };
+    let key = claim_key(&call);
+    store.put(&key, sent.step(finish).unwrap().encode(), Cond::Absent, None).await.unwrap();
+    stanchion_testkit::eventually(Duration::from_secs(5), "the answer's time is over", || async {
+        store.get(&key).await.unwrap().unwrap().times.unwrap().age() > Duration::from_millis(5)
+    })
+    .await;
+    let held = hold("claim.lapse");
+    let asking = tokio::spawn({
+        let (guard, call) = (guard.clone(), call.clone());
+        async move { guard.call(&call, |_| async { panic!("it must not run") }).await }
+    });
+    held.reached(Duration::from_secs(5)).await;
+    let version = store.get(&key).await.unwrap().unwrap().version;
+    store.delete(&key, Cond::Version(version)).await.unwrap();
+    held.release();
+    assert_eq!(asking.await.unwrap().unwrap_err().kind(), ErrorKind::KeyExpired);
+}
+
+#[tokio::test]
+async fn what_ran_while_the_store_was_away_is_not_run_again_when_it_is_back() {
+    let off = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let store = Switch(MemoryStore::new(), Arc::clone(&off));
+    let guard = Guard::new(Arc::new(store.clone()), Arc::new(CasLock::new(store))).on_store_down(OnStoreDown::Local);
+    let call = call("k", policy());
+    assert!(guard.call(&call, |_| async { done("local") }).await.unwrap().degraded);
+    off.store(false, Ordering::SeqCst);
+    let again = guard.call(&call, |_| async { panic!("never run twice") }).await.unwrap();
+    assert_eq!((again.reply, again.degraded), (done("local"), true));
+}
+
+#[tokio::test]
+async fn being_slow_ourselves_is_no_reason_to_leave_the_store() {
+    let store = MemoryStore::new();
+    let guard = Guard::new(Arc::new(store.clone()), Arc::new(CasLock::new(store))).on_store_down(OnStoreDown::Local);
+    let held = hold("claim.dispatched");
+    let call = call("k", policy().lease(Duration::from_millis(60)).unwrap());
+    let slow = tokio::spawn({
+        let (guard, call) = (guard.clone(), call.clone());
+        async move { guard.call(&call, |_| async { panic!("too late to be sent") }).await }
+    });
+    held.reached(Duration::from_secs(5)).await;
+    stanchion_testkit::eventually(Duration::from_secs(5), "the silent one is taken for dead", || async {
+        let other = guard.call(&call, |_| async { panic!("never run twice") }).await;
+        matches!(other, Ok(Answer { reply: Reply::Unknown(_), .. }))
+    })
+    .await;
+    held.release();
+    assert_eq!(slow.await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn a_lease_of_fractions_of_a_millisecond_does_not_hide_our_own_writes() {
+    let store = MemoryStore::new();
+    let lossy = ChaosStore::new(store.clone(), "lost=0.5,seed=11".parse().unwrap());
+    let guard = Guard::new(Arc::new(lossy), Arc::new(CasLock::new(store)));
+    let odd = policy().lease(Duration::from_secs(10) / 3).unwrap();
+    let mut ran = 0;
+    for key in 0..40 {
+        // Two locks, so that the claim is marked by a write of its own.
+        let call = call(&key.to_string(), odd.clone())
+            .lock(Acquire::new(Key::new("a").unwrap()))
+            .lock(Acquire::new(Key::new("b").unwrap()));
+        match guard.call(&call, |_| async { done("x") }).await {
+            Ok(answer) => {
+                assert_eq!(answer.reply, done("x"));
+                ran += 1;
+            }
+            Err(e) => assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}"),
+        }
+    }
+    assert!(ran >= 10, "void: only {ran} of 40 ran");
 }

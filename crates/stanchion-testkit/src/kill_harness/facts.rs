@@ -79,9 +79,15 @@ impl Facts {
 
     fn read_worker(&mut self, worker: &str, lines: Vec<Vec<String>>) {
         let mut open = None;
+        let mut last = None;
         for line in lines {
             let words: Vec<&str> = line.iter().map(String::as_str).collect();
             self.read_line(worker, &words, &mut open).unwrap_or_else(|| panic!("{worker}: what is {words:?}?"));
+            last = open.clone().or(last);
+            // It is noticed afterwards: the call may have ended in between.
+            if words[0] == "stall" {
+                self.stalled.extend(last.clone());
+            }
         }
         self.unanswered.extend(open.map(|id| (worker.to_owned(), id)));
     }
@@ -131,7 +137,7 @@ impl Facts {
             }),
             ["late", ..] => self.late += 1,
             ["fenced", ..] => self.fenced += 1,
-            ["stall", _] => self.stalled.extend(open.clone()),
+            ["stall", _] => {}
             ["delete" | "open-ttl", ..] => self.forbidden.push(format!("{worker}: {}", words.join(" "))),
             _ => return None,
         }

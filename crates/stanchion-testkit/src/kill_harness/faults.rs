@@ -82,8 +82,9 @@ impl Point {
     /// What must become of the call that was killed here.
     pub(super) const fn outcome(self) -> Outcome {
         match self {
-            Self::Dispatched | Self::BeforeEffect | Self::Ran | Self::BeforeRecord | Self::MidBeat => Outcome::Unknown,
-            Self::MidBegin | Self::MidDispatch | Self::MidRecord | Self::Random => Outcome::Either,
+            Self::Dispatched | Self::BeforeEffect | Self::Ran | Self::BeforeRecord => Outcome::Unknown,
+            // A sign of life does not hold the call up: it may have ended meanwhile.
+            Self::MidBegin | Self::MidDispatch | Self::MidRecord | Self::MidBeat | Self::Random => Outcome::Either,
             // Nothing was marked yet, or its end is written, or the dead only looked at the call of another.
             _ => Outcome::Known,
         }
@@ -126,6 +127,15 @@ pub(super) fn plan(setup: &Setup, dice: &mut Dice) -> Vec<Fault> {
     }
     for last in (1..faults.len()).rev() {
         faults.swap(last, dice.roll(last + 1));
+    }
+    // It needs new keys of two kinds at once: not left for the end, when few are new.
+    let is_needy = |fault: &Fault| matches!(fault, Fault::Kill(Point::Claimed) | Fault::Stop(Point::Claimed));
+    let half = faults.len() / 2;
+    for late in half..faults.len() {
+        let early = dice.roll(half);
+        if is_needy(&faults[late]) && !is_needy(&faults[early]) {
+            faults.swap(late, early);
+        }
     }
     // Spread over the run, not left to chance.
     for number in 0..setup.store_faults {

@@ -231,7 +231,8 @@ fn unknown(
     }
     // The lock of a call that stood still for too long is given to another, and then nobody can tell.
     let lost = |id: &&Id| plan.profile(id.1).locks.0.is_some() && facts.doubted.contains(*id);
-    may.extend(facts.stalled.iter().filter(lost).cloned());
+    let paused: BTreeSet<Id> = done.pauses.iter().filter_map(|paused| Some(id(&paused.open?))).collect();
+    may.extend(facts.stalled.union(&paused).filter(lost).cloned());
     may.extend(must.iter().cloned());
     let unknown: BTreeSet<Id> =
         claims.iter().filter(|(_, claim)| claim.state.name() == "unknown").map(|(id, _)| id.clone()).collect();

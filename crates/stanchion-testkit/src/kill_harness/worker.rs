@@ -141,7 +141,7 @@ impl Worker {
 
     async fn sweep(&self) -> String {
         self.log.line("start-sweep");
-        let swept = self.guard.claims().sweep(&self.policy(How::Reject)).await;
+        let swept = self.guard.claims().sweep().await;
         let kind = match swept {
             Ok(swept) => format!("swept {}", swept.damaged),
             Err(e) => format!("error {}", e.kind().code()),

@@ -228,7 +228,7 @@ pub(super) fn wish(i: usize, round: u8, effect: Effect) -> Wish {
     static FIRST: LazyLock<Wish> = LazyLock::new(|| {
         let (scope, key) = (Scope::new("a", "b", "c").unwrap(), CallKey::new("k").unwrap());
         let mut wish = Wish::new(scope, key, Fingerprint::of_bytes(b""));
-        wish.runner = Runner::default();
+        wish.runner = std::sync::Arc::new(Runner::default());
         wish
     });
     static GIVEN: LazyLock<[Fingerprint; ROUNDS]> =

@@ -9,6 +9,9 @@ use super::super::slot::Slot;
 use super::super::worker::How;
 use super::{Driver, KeyState};
 
+/// After so long, a call that takes a lock has it.
+const SETTLED: Duration = Duration::from_millis(20);
+
 impl Driver<'_> {
     /// What the worker does next: what its fault needs, or anything. `Some(None)` is a sweep.
     pub(super) fn choose(&mut self, number: usize) -> Option<Option<(usize, How)>> {
@@ -34,16 +37,11 @@ impl Driver<'_> {
 
     /// A new key whose call comes by the point.
     fn wanted(&mut self, point: Point) -> Option<(usize, How)> {
-        let busy = || {
-            self.slots.iter().filter_map(|slot| slot.job).find_map(|job| {
-                let profile = self.plan.profile(job.call?.0);
-                let runs = profile.slow && job.since.elapsed() > Duration::from_millis(20);
-                profile.locks.0.filter(|_| runs)
-            })
-        };
-        let busy = if point == Point::Claimed { Some(busy()?) } else { None };
+        let holders = self.slots.iter().filter_map(|slot| slot.job).filter(|job| job.since.elapsed() > SETTLED);
+        let held = holders.filter_map(|job| Some(self.plan.profile(job.call?.0))).filter(|profile| profile.slow);
+        let busy: Vec<u64> = held.flat_map(|profile| [profile.locks.0, profile.locks.1]).flatten().collect();
         self.new_call(|profile| match point {
-            Point::Claimed => profile.locks == (busy, None),
+            Point::Claimed => profile.locks.1.is_none() && profile.locks.0.is_some_and(|lock| busy.contains(&lock)),
             Point::BeforeDispatch | Point::MidDispatch => profile.locks.1.is_some(),
             Point::MidBeat => profile.slow,
             Point::MidRecord | Point::Recorded => profile.says == Says::Done,
@@ -76,7 +74,7 @@ impl Driver<'_> {
         if !claimed || self.slots.iter().any(holds) {
             return None;
         }
-        self.new_call(|profile| profile.slow && profile.locks.0.is_some() && profile.locks.1.is_none())
+        self.new_call(|profile| profile.slow && profile.locks.0.is_some())
     }
 
     /// A call that nobody has made yet: of a new key, else by the other caller.

@@ -22,7 +22,7 @@ const WORKERS: usize = 4;
 const TICK: Duration = Duration::from_millis(1);
 /// How long a fault waits for its point, and how often it is tried.
 const ARMED: Duration = Duration::from_secs(3);
-const TRIES: usize = 40;
+const TRIES: usize = 12;
 /// Keys for the death of all workers at once.
 const SPARE: usize = 8;
 
