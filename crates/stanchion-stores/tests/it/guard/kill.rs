@@ -44,7 +44,10 @@ fn seeded(mut setup: Setup) -> Setup {
 }
 
 async fn run(setup: Setup, url: &str) -> Report {
-    let setup = seeded(setup);
+    run_as(seeded(setup), url).await
+}
+
+async fn run_as(setup: Setup, url: &str) -> Report {
     let report = kill_harness::run(&setup, &[("URL", url)], || open(url), None).await;
     eprintln!("{report}");
     report
@@ -76,8 +79,18 @@ async fn planted_bugs_are_seen() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}/store.db?locks=lease", folder.path().display());
     for bug in Bug::ALL {
-        let report = run(Setup::planted(&format!("{bug:?}"), bug), &url).await;
-        assert!(report.violated(bug.seen_as()) > 0, "{bug:?} was not seen as a violation of {}", bug.seen_as());
+        // Some need a schedule that not every run has; no run of the sound guard may look like one of them.
+        let mut seen = 0;
+        for seed in 1..=4 {
+            let mut setup = seeded(Setup::planted(&format!("{bug:?}{seed}"), bug));
+            setup.seed += seed - 1;
+            let report = run_as(setup, &url).await;
+            seen += report.violated(bug.seen_as());
+            if seen > 0 {
+                break;
+            }
+        }
+        assert!(seen > 0, "{bug:?} was not seen as a violation of {}", bug.seen_as());
     }
 }
 
