@@ -82,11 +82,11 @@ pub(crate) struct RunArgs {
     /// Run the command while this process leads NAME: waits to be elected, stops the command when it loses, stands again
     #[arg(long, value_name = "NAME", value_parser = parse::<Key>, conflicts_with_all = ["once", "shared", "slots"])]
     pub(crate) leader: Option<Key>,
-    /// Hold it together with other shared holders
-    #[arg(long, conflicts_with = "slots")]
+    /// Hold the locks of --lock together with other shared holders
+    #[arg(long, conflicts_with = "slots", requires = "locks")]
     pub(crate) shared: bool,
-    /// Let up to N hold it together
-    #[arg(long, value_name = "N")]
+    /// Let up to N hold the locks of --lock together
+    #[arg(long, value_name = "N", requires = "locks")]
     pub(crate) slots: Option<u32>,
     /// How long the lock outlives a stopped holder (stores with leases)
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time)]
@@ -147,7 +147,12 @@ pub(crate) struct ProxyArgs {
     /// The service behind, as in http://127.0.0.1:3000
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: String,
-    /// Who calls: header:NAME, secret:NAME (a header of which only a digest is kept, as authorization), or everyone
+    /// The name under which requests are remembered: proxies of one service share it, others must not [default: the
+    /// upstream's host, port and path]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Who calls: header:NAME, secret:NAME (a header of which only a digest is kept, as authorization), or everyone.
+    /// With header:NAME a caller is whoever the header says, so it must be set by something trusted in front
     #[arg(long, value_name = "WHO", value_parser = crate::proxy::principal)]
     pub(crate) principal: crate::proxy::Who,
     /// Guard these paths, as in '/orders/*'; repeat it for several; all others pass unguarded
@@ -165,12 +170,22 @@ pub(crate) struct ProxyArgs {
     /// What a repetition gets while the first request runs: reject, a time to wait as in 10s, or attach
     #[arg(long, value_name = "reject|TIME|attach", default_value = "reject", value_parser = crate::proxy::in_flight)]
     pub(crate) in_flight: stanchion_core::InFlight,
-    /// Take this lock for each guarded request, as in 'order:{path.2}', '{header.x-tenant}' or '{body.order.id}'
+    /// Take this lock for each guarded request, as in 'order:{path.2}', 'tenant:{header.x-tenant}' or
+    /// 'order:{body.order.id}'. Begin it with a word of its own, as here: without one, a caller names any lock of the store
     #[arg(long = "lock", value_name = "TEMPLATE", value_parser = parse::<stanchion_http::KeyTemplate>)]
     pub(crate) locks: Vec<stanchion_http::KeyTemplate>,
     /// How long to wait for a busy lock
     #[arg(long, default_value = "20s", value_name = "TIME", value_parser = parse_wait)]
     pub(crate) lock_wait: Wait,
+    /// How long a lock outlives a stopped proxy (stores with leases)
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time)]
+    pub(crate) lock_ttl: Duration,
+    /// The largest body of a guarded request, as in 64KiB; a larger one gets 413
+    #[arg(long, default_value = "1MiB", value_name = "BYTES", value_parser = parse_bytes)]
+    pub(crate) body_limit: usize,
+    /// The largest answer that is kept; of a larger one a repetition learns only that it ran
+    #[arg(long, default_value = "1MiB", value_name = "BYTES", value_parser = parse_bytes)]
+    pub(crate) response_cap: usize,
     /// After how long without a sign of life a proxy is taken for dead, and its running requests for unknown
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time)]
     pub(crate) lease: Duration,
@@ -218,7 +233,7 @@ pub(crate) enum LockVerb {
         /// The lock
         #[arg(value_parser = parse::<Key>)]
         name: Key,
-        /// Why; kept in audit.jsonl in the state folder
+        /// Why; kept with who you are in audit.jsonl in the state folder, before and after the change
         #[arg(long)]
         reason: String,
     },
@@ -272,11 +287,11 @@ pub(crate) enum ClaimsVerb {
         /// The status that callers over HTTP get with the answer [default: 200; with --failed: 400]
         #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(200..=599))]
         status: Option<u16>,
-        /// Why; kept with the claim and in audit.jsonl in the state folder
+        /// Why; kept with who you are in the claim and, before and after the change, in audit.jsonl in the state folder
         #[arg(long)]
         reason: String,
-        /// How long an owner on another machine must have been silent to count as gone
-        #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+        /// How long an owner on another machine must have been silent to count as gone; 30s or more
+        #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_silence)]
         silent_for: Duration,
     },
     /// Drop old answers, and mark calls whose owner is gone as unknown
@@ -359,4 +374,26 @@ fn parse_wait(text: &str) -> Result<Wait, String> {
 
 fn parse_time(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|e| describe(&e))
+}
+
+/// Shorter than this, a silence is a pause.
+const SILENCE_MIN: Duration = Duration::from_secs(30);
+
+fn parse_silence(text: &str) -> Result<Duration, String> {
+    match parse_time(text)? {
+        silence if silence < SILENCE_MIN => Err("allowed: 30s or more; a shorter silence may be a pause".to_owned()),
+        silence => Ok(silence),
+    }
+}
+
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit {
+        "" => Some(0),
+        "KiB" => Some(10),
+        "MiB" => Some(20),
+        _ => None,
+    };
+    let bytes = shift.and_then(|shift| number.parse::<usize>().ok()?.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "write a whole number, alone or with KiB or MiB, as in 64KiB".to_owned())
 }

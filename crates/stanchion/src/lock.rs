@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use stanchion_core::text::duration;
 use stanchion_core::{Hold, Key, LockBackend, LockInfo, Mode, Page, Released, Result};
 
-use crate::audit::Audit;
+use crate::audit::{Audit, By};
 use crate::cli::{Cli, LockVerb, WhyArgs};
 use crate::exit::{print, say};
 use crate::store;
@@ -30,13 +30,13 @@ pub(crate) async fn run(cli: &Cli, verb: &LockVerb) -> Result<u8> {
         }
         LockVerb::Show(args) => show(&*opened.locks, &opened.shown, args).await,
         LockVerb::Release { name, reason } => {
-            let mut audit = Audit::open(cli)?;
-            let released = opened.locks.evict(name).await?;
-            audit.write(json!({
+            let line = json!({
                 "event": "lock_release", "lock": name.as_str(), "store": opened.shown, "reason": reason,
-                "outcome": if released == Released::Released { "released" } else { "not_held" },
-            }));
-            match released {
+            });
+            let audit = Audit::intend(cli, &By::current(), line)?;
+            let released = opened.locks.evict(name).await;
+            audit.tell(&released, |released| if *released == Released::Released { "released" } else { "not_held" });
+            match released? {
                 Released::Released => {
                     say(&format!(
                         "lock '{name}' was taken away; the old holder's fence is refused once the next one has touched what it protects"

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderName, Method};
+use http::{HeaderName, Method, Uri};
 use stanchion_core::text::parse_duration;
-use stanchion_core::{Error, ErrorKind, Guard, InFlight, Locks, Policy, Result};
+use stanchion_core::{Error, ErrorKind, Guard, InFlight, Locks, Policy, Result, RetryPolicy};
 use stanchion_http::key::KeyRules;
 use stanchion_http::layer::{Meaning, Principal, RoutePolicy};
 use stanchion_http::proxy::Proxy;
@@ -15,7 +15,7 @@ use crate::exit::say;
 use crate::store;
 
 /// How often old answers are dropped and dead calls marked.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_secs(10 * 60);
 
 /// Who a request belongs to.
 #[derive(Debug, Clone)]
@@ -31,8 +31,9 @@ pub(crate) async fn run(cli: &Cli, args: &ProxyArgs) -> Result<u8> {
     let claims = store.claims();
     let guard = Guard::with(claims.clone(), Locks::shared(Arc::clone(&store.locks))).on_store_down(args.on_store_down);
     let mut proxy = Proxy::new(guard, &args.upstream)?;
+    let name = name(args)?;
     for pattern in &args.routes {
-        proxy = proxy.route(pattern.clone(), route(args, policy.clone())?)?;
+        proxy = proxy.route(pattern.clone(), route(args, &name, policy.clone())?)?;
     }
     proxy = proxy.answer_within(args.answer_within)?;
     if let Some(name) = &args.fence_header {
@@ -42,14 +43,20 @@ pub(crate) async fn run(cli: &Cli, args: &ProxyArgs) -> Result<u8> {
         .await
         .map_err(|e| Error::new(ErrorKind::Invalid, "cannot listen there").with("address", args.listen).because(e))?;
     let address = listener.local_addr().unwrap_or(args.listen);
-    say(&format!("stanchion: guarding {} at http://{address}, store {}", args.upstream, store.shown));
+    say(&format!(
+        "stanchion: guarding {} at http://{address}, store {}, requests remembered as '{name}'",
+        args.upstream, store.shown
+    ));
     if !address.ip().is_loopback() {
         say("stanchion: warning: reachable from other machines; there is no TLS and no authentication of our own");
     }
+    // Anywhere in the period: proxies that were started together do not sweep together.
+    let mut pause = RetryPolicy::default().pauses(SWEEP, SWEEP)?.pause(0);
     let sweeping = tokio::spawn(async move {
         loop {
-            tokio::time::sleep(SWEEP).await;
-            if let Err(error) = claims.sweep(&policy).await {
+            tokio::time::sleep(pause).await;
+            pause = SWEEP;
+            if let Err(error) = claims.sweep().await {
                 tracing::warn!(%error, "the claims could not be swept");
             }
         }
@@ -68,7 +75,22 @@ fn policy(args: &ProxyArgs) -> Result<Policy> {
     Ok(if args.allow_weak { policy.allow_weak() } else { policy })
 }
 
-fn route(args: &ProxyArgs, policy: Policy) -> Result<RoutePolicy> {
+/// One service has one name, however its address is spelled.
+fn name(args: &ProxyArgs) -> Result<String> {
+    if let Some(name) = &args.name {
+        return Ok(name.clone());
+    }
+    let upstream = args.upstream.parse::<Uri>().ok();
+    let Some((uri, to)) = upstream.as_ref().and_then(|uri| Some((uri, uri.authority()?))) else {
+        return Err(
+            Error::new(ErrorKind::Invalid, "the upstream is no address").hint("write http://HOST[:PORT][/PATH]")
+        );
+    };
+    let (host, port) = (to.host().to_ascii_lowercase(), to.port_u16().unwrap_or(80));
+    Ok(format!("{host}:{port}{}", uri.path().trim_end_matches('/')))
+}
+
+fn route(args: &ProxyArgs, name: &str, policy: Policy) -> Result<RoutePolicy> {
     let principal = match &args.principal {
         Who::Header(name) => Principal::header(name.clone()),
         Who::Secret(name) => Principal::secret(name.clone()),
@@ -79,11 +101,14 @@ fn route(args: &ProxyArgs, policy: Policy) -> Result<RoutePolicy> {
             .map_err(|_| Error::new(ErrorKind::Invalid, "not a method").with("method", name))
     });
     let rules = if args.require_key { KeyRules::required() } else { KeyRules::optional() };
-    let route = RoutePolicy::new("proxy", principal)
+    let route = RoutePolicy::new(name, principal)
         .methods(methods.collect::<Result<Vec<_>>>()?)
         .key(rules)
         .policy(policy)
-        .on_status(500..=599, args.on_5xx);
+        .on_status(500..=599, args.on_5xx)
+        .body_limit(args.body_limit)?
+        .response_cap(args.response_cap)?
+        .lock_ttl(args.lock_ttl)?;
     Ok(args.locks.iter().fold(route, |route, template| route.lock(template.clone(), args.lock_wait)))
 }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stanchion_core::{
-    Chaos, ChaosLock, ChaosStore, Error, ErrorKind, Fused, Idempotency, LockBackend, RecordStore, Result,
+    Chaos, ChaosLock, ChaosStore, Error, ErrorKind, Fused, Hold, Idempotency, LockBackend, RecordStore, Result,
 };
-use stanchion_stores::{OpenOptions, OpenedLocks};
+use stanchion_stores::{OpenOptions, Opened, OpenedLocks};
 
 use crate::cli::StoreArgs;
 
@@ -43,11 +43,7 @@ pub(crate) async fn open_locks(args: &StoreArgs) -> Result<OpenedLocks> {
 /// `Unsupported` for a store that only locks.
 pub(crate) async fn open(args: &StoreArgs) -> Result<Store> {
     let opened = stanchion_stores::open_with(&url(args)?, options(args)).await?;
-    let Some(records) = opened.records else {
-        return Err(Error::new(ErrorKind::Unsupported, "this store has locks, but keeps no records")
-            .with("store", opened.shown)
-            .hint("use sqlite:, redis: or postgres:"));
-    };
+    let records = records(&opened)?;
     let store = Store { locks: opened.locks, records, fused: opened.fused, shown: opened.shown };
     Ok(match chaos(args) {
         None => store,
@@ -57,6 +53,36 @@ pub(crate) async fn open(args: &StoreArgs) -> Result<Store> {
             fused: None,
             shown: store.shown,
         },
+    })
+}
+
+/// The locks of the chosen store together with its records, for `run --once`.
+///
+/// # If it fails
+/// `Unsupported` for a store that only locks.
+pub(crate) async fn open_both(args: &StoreArgs) -> Result<(OpenedLocks, Arc<dyn RecordStore>)> {
+    let opened = stanchion_stores::open_with(&url(args)?, options(args)).await?;
+    let mut records = records(&opened)?;
+    let chaos = chaos(args);
+    if let Some(chaos) = &chaos {
+        records = Arc::new(ChaosStore::new(records, chaos.clone()));
+    }
+    // Locks that are files are handed to the command, which only those that were opened alone can be.
+    let mut locks = match opened.locks.capability().hold {
+        Hold::Held => stanchion_stores::open_locks(&url(args)?, options(args)).await?,
+        _ => opened.into(),
+    };
+    if let Some(chaos) = chaos {
+        locks.locks = Arc::new(ChaosLock::new(locks.locks, chaos));
+    }
+    Ok((locks, records))
+}
+
+fn records(opened: &Opened) -> Result<Arc<dyn RecordStore>> {
+    opened.records.clone().ok_or_else(|| {
+        Error::new(ErrorKind::Unsupported, "this store has locks, but keeps no records")
+            .with("store", &opened.shown)
+            .hint("use sqlite:, redis: or postgres:")
     })
 }
 
@@ -116,12 +142,18 @@ fn system_home() -> Result<PathBuf> {
 
 #[cfg(unix)]
 fn home_of(passwd: &str, uid: u32) -> Option<PathBuf> {
-    passwd
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>())
-        .find(|fields| fields.len() >= 7 && fields[2].parse() == Ok(uid))
-        .map(|fields| PathBuf::from(fields[5]))
-        .filter(|home| home.is_absolute() && home.is_dir())
+    entry(passwd, uid).map(|fields| PathBuf::from(fields[5])).filter(|home| home.is_absolute() && home.is_dir())
+}
+
+/// What the system calls this user; `None` where only a directory service knows.
+pub(crate) fn user_name(uid: u32) -> Option<String> {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    entry(&passwd, uid).map(|fields| fields[0].to_owned())
+}
+
+fn entry(passwd: &str, uid: u32) -> Option<Vec<&str>> {
+    let fields = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    fields.into_iter().find(|fields| fields.len() >= 7 && fields[2].parse() == Ok(uid))
 }
 
 /// Stored answers and lock files are the user's alone.

@@ -4,9 +4,7 @@ mod settle;
 mod show;
 
 use serde_json::Value;
-use stanchion_core::{
-    CallKey, ClaimId, Error, ErrorKind, Idempotency, Listed, Page, Policy, Result, Scope, claim::State,
-};
+use stanchion_core::{CallKey, ClaimId, Error, ErrorKind, Idempotency, Listed, Page, Result, Scope, claim::State};
 
 use crate::cli::{ClaimsVerb, Cli, Which};
 use crate::exit::{print, say};
@@ -56,7 +54,7 @@ pub(crate) async fn run(cli: &Cli, verb: &ClaimsVerb) -> Result<u8> {
             settle::settle(cli, &claims, &listed, told, reason, &store.shown).await
         }
         ClaimsVerb::Sweep { json } => {
-            let swept = claims.sweep(&Policy::default()).await?;
+            let swept = claims.sweep().await?;
             if *json {
                 print(&show::swept_json(&swept).to_string());
             } else {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use stanchion_core::claim::Response;
-use stanchion_core::{Error, ErrorKind, Idempotency, Identity, Listed, Policy, Result, Settlement};
+use stanchion_core::{ClaimId, Error, ErrorKind, Idempotency, Listed, Result, Settlement};
 
-use crate::audit::Audit;
+use crate::audit::{Audit, By};
 use crate::cli::Cli;
 use crate::exit::say;
 
@@ -56,19 +56,24 @@ pub(super) async fn settle(
             Error::new(ErrorKind::Invalid, "a settlement needs a reason").hint("say where you looked: --reason")
         );
     }
-    let mut audit = Audit::open(cli)?;
-    let receipt = listed.record_key.as_str().rsplit('/').next().unwrap_or_default().parse()?;
+    let receipt = listed.record_key.as_str().rsplit('/').next().unwrap_or_default().parse::<ClaimId>()?;
     let verdict = match &told {
         Settlement::Done(_) => "done",
         Settlement::Failed(_) => "failed",
         Settlement::NotExecuted { .. } => "not_executed",
     };
-    let by = Identity::current().to_string();
-    let settled = claims.settle(&receipt, told, &by, reason, &Policy::default()).await?;
-    audit.write(json!({
-        "event": "claim_settle", "receipt": receipt.to_string(), "store": store, "call": settled.scope.to_string(),
-        "key": settled.key.as_str(), "verdict": verdict, "reason": reason,
-    }));
+    let mut line = json!({
+        "event": "claim_settle", "receipt": receipt.to_string(), "store": store, "verdict": verdict, "reason": reason,
+    });
+    if let Ok(claim) = &listed.claim {
+        line["call"] = json!(claim.scope.to_string());
+        line["key"] = json!(claim.key.as_str());
+    }
+    let by = By::current();
+    let audit = Audit::intend(cli, &by, line)?;
+    let settled = claims.settle(&receipt, told, &by.to_string(), reason).await;
+    audit.tell(&settled, |_| verdict);
+    settled?;
     say(&match verdict {
         "not_executed" => format!("claim {receipt} is free: the next call with its key runs"),
         _ => format!("claim {receipt} is settled: repetitions get this answer"),

@@ -26,11 +26,11 @@ pub(super) fn table(found: &[Listed]) -> String {
             Ok(claim) => table.add_row([
                 short,
                 state(listed, claim),
-                claim.scope.to_string(),
-                claim.key.as_str().chars().take(40).collect(),
+                escaped(&claim.scope.to_string()),
+                escaped(&claim.key.as_str().chars().take(40).collect::<String>()),
                 age,
                 claim.attempt.epoch.to_string(),
-                format!("{} pid {}", claim.runner.host, claim.runner.pid),
+                escaped(&format!("{} pid {}", claim.runner.host, claim.runner.pid)),
             ]),
             Err(_) => table.add_row([short.as_str(), "damaged", "-", "-", &age, "-", "-"]),
         };
@@ -43,45 +43,59 @@ fn state(listed: &Listed, claim: &Claim) -> String {
     if listed.lapsed && claim.state.is_open() { format!("{name} (silent)") } else { name.to_owned() }
 }
 
+/// One line for a person. What a stranger has written must neither steer the terminal nor look like lines of ours.
+fn line(text: &str) {
+    print(&escaped(text));
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
 pub(super) fn one(listed: &Listed, answer: bool) {
     let claim = match &listed.claim {
         Ok(claim) => claim,
         Err(e) => {
-            print(&format!("claim {} is damaged: {e}", receipt(listed)));
-            print("  nothing is run under its key. Restore the store from a backup, or delete the record by hand");
+            line(&format!("claim {} is damaged: {e}", receipt(listed)));
+            line("  nothing is run under its key. Restore the store from a backup, or delete the record by hand");
             return;
         }
     };
-    print(&format!("claim {} is {}", receipt(listed), state(listed, claim)));
-    print(&format!("  call      {}", claim.scope));
-    print(&format!("  key       {}", claim.key.as_str()));
-    print(&format!("  effect    {} · attempt {}", claim.effect, claim.attempt.epoch));
-    print(&format!("  owner     {} pid {}", claim.runner.host, claim.runner.pid));
+    line(&format!("claim {} is {}", receipt(listed), state(listed, claim)));
+    line(&format!("  call      {}", claim.scope));
+    line(&format!("  key       {}", claim.key.as_str()));
+    line(&format!("  effect    {} · attempt {}", claim.effect, claim.attempt.epoch));
+    line(&format!("  owner     {} pid {}", claim.runner.host, claim.runner.pid));
     if let Some(age) = listed.age {
-        print(&format!("  unchanged for {}", duration(age)));
+        line(&format!("  unchanged for {}", duration(age)));
     }
     match &claim.state {
-        State::Unknown { reason } => print(&format!("  reason    {reason}")),
+        State::Unknown { reason } => line(&format!("  reason    {reason}")),
         State::Done { outcome, response, .. } | State::Tombstone { outcome, response } => {
             let ended = if *outcome == Outcome::Ok { "succeeded" } else { "failed for good" };
             let kept = if response.bytes().is_some() { "kept" } else { "not kept" };
-            print(&format!("  outcome   it {ended}; answer of {} bytes, {kept}", response.body.len()));
+            line(&format!("  outcome   it {ended}; answer of {} bytes, {kept}", response.body.len()));
         }
         _ => {}
     }
     for note in &claim.notes {
-        print(&format!("  note      by {}: {}", note.by, note.text));
+        line(&format!("  note      by {}: {}", note.by, note.text));
     }
     if let Some(response) = response(claim).filter(|_| answer) {
-        print(&format!("  answer    {}", String::from_utf8_lossy(response.bytes().map_or(&[][..], |body| body))));
+        line(&format!("  answer    {}", String::from_utf8_lossy(response.bytes().map_or(&[][..], |body| body))));
     }
     if needs_attention(listed) {
         let short: String = receipt(listed).chars().take(SHORT).collect();
-        print("\nIt may have run. Find out whether it did, then say so:");
-        print(&format!(
+        print("");
+        line("It may have run. Find out whether it did, then say so:");
+        line(&format!(
             "  stanchion claims settle {short} --done RESULT.json --reason '…'   it ran; this is its answer"
         ));
-        print(&format!(
+        line(&format!(
             "  stanchion claims settle {short} --not-executed --reason '…'       it did not; the next call runs"
         ));
     }

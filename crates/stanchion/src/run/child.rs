@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::process::ExitStatus;
+use std::task::{Context, Poll, Waker};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use stanchion_core::{Error, ErrorKind, Leases, Result};
@@ -183,15 +184,31 @@ impl Signals {
     }
 
     pub(super) async fn next(&mut self) -> Received {
-        std::future::poll_fn(|cx| {
-            for (signal, stream) in &mut self.0 {
-                if let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {
-                    return std::task::Poll::Ready(Received(*signal));
-                }
+        std::future::poll_fn(|cx| self.poll(cx)).await
+    }
+
+    /// One that has come already.
+    pub(super) fn pending(&mut self) -> Option<Received> {
+        match self.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(signal) => Some(signal),
+            Poll::Pending => None,
+        }
+    }
+
+    /// To a running command a hangup says "read your configuration again"; it is not meant to end us.
+    pub(super) fn forget_hangup(&mut self) {
+        for (_, stream) in self.0.iter_mut().filter(|(signal, _)| *signal == Signal::HUP) {
+            while let Poll::Ready(Some(())) = stream.poll_recv(&mut Context::from_waker(Waker::noop())) {}
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Received> {
+        for (signal, stream) in &mut self.0 {
+            if let Poll::Ready(Some(())) = stream.poll_recv(cx) {
+                return Poll::Ready(Received(*signal));
             }
-            std::task::Poll::Pending
-        })
-        .await
+        }
+        Poll::Pending
     }
 }
 

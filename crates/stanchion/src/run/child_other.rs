@@ -86,6 +86,13 @@ impl Signals {
         Ok(Self)
     }
 
+    /// Between two waits nobody listens here.
+    pub(super) fn pending(&mut self) -> Option<Interrupt> {
+        None
+    }
+
+    pub(super) fn forget_hangup(&mut self) {}
+
     pub(super) async fn next(&mut self) -> Interrupt {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

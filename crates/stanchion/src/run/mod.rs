@@ -9,6 +9,7 @@ mod child;
 mod environment;
 mod once;
 mod stage;
+mod standing;
 mod status;
 mod waiting;
 
@@ -21,8 +22,9 @@ use stanchion_stores::OpenedLocks;
 
 pub(crate) use self::stage::exec_stage;
 
-use self::child::{Child, Happened};
+use self::child::{Child, Happened, Signals};
 use self::once::OnceOnly;
+use self::standing::Standing;
 use self::status::Status;
 use crate::cli::{Cli, IfBusy, OnLost, RunArgs};
 use crate::exit::{self, say};
@@ -43,19 +45,42 @@ pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
     let names = names(args)?;
     let requests = requests(args, &names)?;
     let mut status = Status::open(args.status_fd)?;
-    let opened = store::open_locks(&cli.store).await?;
-    let once = match &args.once {
-        Some(key) => Some(OnceOnly::new(&store::open(&cli.store).await?, key)),
-        None => None,
+    let (opened, once) = match &args.once {
+        Some(key) => {
+            let (opened, records) = store::open_both(&cli.store).await?;
+            (opened, Some(OnceOnly::new(records, key)))
+        }
+        None => (store::open_locks(&cli.store).await?, None),
     };
     refuse_own_lock(&opened, &names).await?;
     let locks = Locks::shared(opened.locks.clone());
     let run = Run { args, names: &names, requests: &requests, opened: &opened, locks: &locks, once: once.as_ref() };
+    // For the whole run: a signal that comes between two turns must not be lost.
+    let mut signals = Signals::for_waiting()?;
+    let mut standing = Standing::new(args)?;
+    status.waiting(&names);
     let code = loop {
-        match run.turn(&mut status).await {
+        match run.turn(&mut status, &mut signals).await {
             Ok(Turn::Exit(code)) => break Ok(code),
-            Ok(Turn::StandAgain) => say("stanchion: leadership is lost; standing again"),
-            Err(e) => break Err(e),
+            Ok(Turn::StandAgain) => match signals.pending() {
+                Some(signal) => {
+                    say("stanchion: leadership is lost, and we were told to end");
+                    break Ok(128 + signal.number());
+                }
+                None => {
+                    say("stanchion: leadership is lost; standing again");
+                    status.waiting(&names);
+                    standing = Standing::new(args)?;
+                }
+            },
+            Err(e) => match standing.pause(&e) {
+                None => break Err(e),
+                Some(pause) => tokio::select! {
+                    biased;
+                    signal = signals.next() => break Ok(128 + signal.number()),
+                    () = tokio::time::sleep(pause) => {}
+                },
+            },
         }
     };
     if tokio::time::timeout(CLEAN_UP, locks.settled()).await.is_err() {
@@ -82,10 +107,9 @@ enum Turn {
 
 impl Run<'_> {
     /// Waits for the locks, runs the command, gives the locks back.
-    async fn turn(&self, status: &mut Status) -> Result<Turn> {
+    async fn turn(&self, status: &mut Status, signals: &mut Signals) -> Result<Turn> {
         let args = self.args;
-        status.waiting(self.names);
-        let leases = match waiting::acquire(self.locks, self.requests, args.quiet).await {
+        let leases = match waiting::acquire(self.locks, self.requests, args.quiet, signals).await {
             Ok(waiting::Waited::Acquired(leases)) => leases,
             Ok(waiting::Waited::Interrupted(signal)) => return Ok(Turn::Exit(128 + signal)),
             Err(e) if e.kind() == ErrorKind::Contended => return busy(args, self.names, status, e).map(Turn::Exit),
@@ -103,10 +127,17 @@ impl Run<'_> {
         }
         let mut child = Child::start(args, self.opened, &leases)?;
         let ended = guard(&mut child, &leases, args, status).await?;
+        signals.forget_hangup();
         status.child_exit(&ended);
         let still_ours = !ended.lost && leases.iter().all(|lease| lease.fence().is_ok());
         let recorded = match self.once {
             Some(once) if ended.code == 0 && still_ours => once.record().await,
+            Some(_) if ended.code == 0 => {
+                say(
+                    "stanchion: warning: the lock was lost before the command ended, so its success is not recorded; it may run again",
+                );
+                Ok(())
+            }
             _ => Ok(()),
         };
         let released = leases.release().await;
@@ -143,6 +174,8 @@ fn names(args: &RunArgs) -> Result<Vec<Key>> {
 }
 
 fn requests(args: &RunArgs, names: &[Key]) -> Result<Vec<Acquire>> {
+    // Those after the named ones stand for `--once` and `--leader`, and two holders of them would be two runs, two leaders.
+    let alone = &names[args.locks.len()..];
     for (n, name) in names.iter().enumerate() {
         let variable = environment::fence_variable(name);
         let alike = |other: &&Key| *other != name && environment::fence_variable(other) == variable;
@@ -153,7 +186,7 @@ fn requests(args: &RunArgs, names: &[Key]) -> Result<Vec<Acquire>> {
                 .hint("give them names that differ in more than case and punctuation"));
         }
     }
-    let mode = match (args.shared, args.slots) {
+    let named = match (args.shared, args.slots) {
         (true, _) => Mode::Shared,
         (false, Some(n)) => Mode::Slots(n),
         (false, None) => Mode::Exclusive,
@@ -162,6 +195,7 @@ fn requests(args: &RunArgs, names: &[Key]) -> Result<Vec<Acquire>> {
     let identity = Identity::current().labelled(name.rsplit('/').next().unwrap_or(&name));
     let wait = args.wait.unwrap_or(if args.leader.is_some() { Wait::Forever } else { WAIT_DEFAULT });
     let request = |key: &Key| {
+        let mode = if alone.contains(key) { Mode::Exclusive } else { named };
         let request = Acquire::new(key.clone())
             .ttl(args.ttl)?
             .mode(mode)?

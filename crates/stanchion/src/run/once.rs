@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use stanchion_core::{Identity, Key, Once, Result, Wait};
-
-use crate::store::Store;
+use stanchion_core::{Identity, Key, Once, RecordStore, Result, Wait};
 
 pub(super) struct OnceOnly {
     once: Once,
@@ -15,8 +13,8 @@ pub(super) struct OnceOnly {
 }
 
 impl OnceOnly {
-    pub(super) fn new(store: &Store, key: &Key) -> Self {
-        Self { once: Once::shared(Arc::clone(&store.records)).wait(Wait::No), key: key.clone() }
+    pub(super) fn new(records: Arc<dyn RecordStore>, key: &Key) -> Self {
+        Self { once: Once::shared(records).wait(Wait::No), key: key.clone() }
     }
 
     pub(super) async fn is_done(&self) -> Result<bool> {

@@ -21,8 +21,7 @@ pub(super) enum Waited {
     Interrupted(u8),
 }
 
-pub(super) async fn acquire(locks: &Locks, requests: &[Acquire], quiet: bool) -> Result<Waited> {
-    let mut signals = Signals::for_waiting()?;
+pub(super) async fn acquire(locks: &Locks, requests: &[Acquire], quiet: bool, signals: &mut Signals) -> Result<Waited> {
     let shown = Shown { live: std::io::stderr().is_terminal(), quiet, lines: Cell::new(0), since: Instant::now() };
     let acquiring = locks.acquire_all(requests);
     // Beside the others: a store that is slow to list must hold up neither a signal nor the lock itself.

@@ -9,6 +9,7 @@ fn topics_and_generated_files_are_there() {
     home.output(&["help", "environment"]).exits(0).says("STANCHION_HOME").says("STANCHION_FENCE");
     home.output(&["help", "stores"]).exits(0).says("redis").says("postgres").says("sqlite").says("file");
     home.output(&["help", "run"]).exits(0).says("--lock");
+    home.output(&["help", "proxy"]).exits(0).says("something trusted").says("--name");
     home.output(&["help"]).exits(0).says("demo");
     home.output(&["help", "nonsense"]).exits(78).says("exit-codes");
     home.output(&["completions", "bash"]).exits(0).says("stanchion");

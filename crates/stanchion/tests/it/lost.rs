@@ -51,11 +51,17 @@ async fn an_operator_can_take_a_lease_away() {
     let redis = Redis::start().await;
     let home = Home::with_store(redis.url());
     let holding = home.hold("deploy", &["--ttl", "1s"]);
-    home.output(&["lock", "release", "deploy", "--reason", "stuck since noon"]).exits(0).says("taken away");
+    let mut release = home.command(&["lock", "release", "deploy", "--reason", "stuck since noon"]);
+    let released = release.env("SUDO_USER", "ann").output().expect("stanchion starts");
+    crate::support::Said::from(released).exits(0).says("taken away");
     eventually_sync(PATIENCE, "the command is stopped", || !holding.child_lives());
     holding.wait().exits(76);
     let audit = std::fs::read_to_string(home.path("audit.jsonl")).expect("an audit line");
-    assert!(audit.contains("stuck since noon") && audit.contains("deploy"), "{audit}");
+    let lines: Vec<&str> = audit.lines().collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("stuck since noon")), "{audit}");
+    assert!(lines[0].contains(r#""step":"intent""#) && !lines[0].contains("outcome"), "{audit}");
+    assert!(lines[1].contains(r#""outcome":"released""#), "{audit}");
+    assert!(lines.iter().all(|line| line.contains(r#""sudo_user":"ann""#)), "{audit}");
 }
 
 #[tokio::test]

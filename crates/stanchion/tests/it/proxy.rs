@@ -145,6 +145,37 @@ async fn a_keyed_request_happens_once_through_two_proxies_on_one_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn proxies_of_different_services_never_answer_for_each_other() {
+    let (home, orders, payments) = (Home::new(), upstream().await, upstream().await);
+    let url = |upstream: &Upstream| format!("http://{}", upstream.address);
+    // A charge past the proxies, so that the two services answer differently.
+    assert_eq!(send(payments.address, "POST", "/charge", &[], "{}").body, r#"{"charge":1}"#);
+    let ask = |to: &Upstream, options: &[&str]| charge(Proxy::start(&home, &url(to), options).address, "k", "{}").body;
+    assert_eq!(ask(&orders, &[]), r#"{"charge":1}"#);
+    assert_eq!(ask(&payments, &[]), r#"{"charge":2}"#, "the other service's answer, to its own caller");
+
+    // One service, spelled differently, and replicas that were given one name: one memory.
+    let spelled = Proxy::start(&home, &format!("{}/", url(&orders)), &[]);
+    assert_eq!(charge(spelled.address, "k", "{}").body, r#"{"charge":1}"#);
+    assert_eq!(ask(&orders, &["--name", "shop"]), r#"{"charge":2}"#, "another name is another memory");
+    assert_eq!(ask(&payments, &["--name", "shop"]), r#"{"charge":2}"#);
+    assert_eq!((orders.charges.load(Ordering::SeqCst), payments.charges.load(Ordering::SeqCst)), (2, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limits_for_bodies_and_answers_can_be_set() {
+    let (home, upstream) = (Home::new(), upstream().await);
+    let options = ["--body-limit", "16", "--response-cap", "4", "--lock", "shop:{path.1}", "--lock-ttl", "5s"];
+    let proxy = Proxy::start(&home, &format!("http://{}", upstream.address), &options);
+    assert_eq!(charge(proxy.address, "large", r#"{"amount": 5000000}"#).status, 413);
+    assert_eq!(upstream.charges.load(Ordering::SeqCst), 0);
+    assert_eq!(charge(proxy.address, "k", "{}").body, r#"{"charge":1}"#, "the first caller gets all of it");
+    let again = charge(proxy.address, "k", "{}");
+    assert!(again.status >= 400 && !again.body.contains(r#""charge":1"#), "it was too large to keep: {again:?}");
+    assert_eq!(upstream.charges.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_killed_proxy_leaves_an_unknown_outcome_that_a_person_can_settle() {
     let (home, upstream) = (Home::new(), upstream().await);
     let url = format!("http://{}", upstream.address);
@@ -261,5 +292,14 @@ fn bad_options_are_refused_before_anything_listens() {
     proxy(&["--upstream", "http://127.0.0.1:1", "--principal", "everyone", "--keep", "9h", "--keep-key", "1h"])
         .exits(78);
     proxy(&["--upstream", "http://127.0.0.1:1", "--principal", "everyone", "--effect", "maybe"]).exits(2);
+    for (option, value, range) in [
+        ("--name", "", "1 to 256 bytes"),
+        ("--body-limit", "65MiB", "64 MiB"),
+        ("--response-cap", "16MiB", "15 MiB"),
+        ("--lock-ttl", "1ms", "50ms"),
+    ] {
+        proxy(&["--upstream", "http://127.0.0.1:1", "--principal", "everyone", option, value]).exits(78).says(range);
+    }
+    proxy(&["--upstream", "http://127.0.0.1:1", "--principal", "everyone", "--body-limit", "1e6"]).exits(2).says("KiB");
     home.output(&["proxy", "--listen", "nowhere", "--upstream", "http://x", "--principal", "everyone"]).exits(2);
 }

@@ -70,6 +70,16 @@ impl Home {
     }
 }
 
+/// A process that does not outlive a test that fails.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().unwrap_or_default();
+        self.0.wait().map(drop).unwrap_or_default();
+    }
+}
+
 pub(crate) struct Holding {
     process: Option<Child>,
     done: PathBuf,
