@@ -20,6 +20,6 @@ pub(super) fn benches() -> Vec<Bench> {
         subjects.push(subject(LOCKED[at], "stanchion-guard", place()).setting(durability).of(RAW[at]));
     }
     let mut bench = bench("guard-sqlite".into(), ABOUT, Kind::Rate, subjects);
-    bench.targets = vec![Target::RateOf { ours: OURS[0], limit: RAW[0], least: 0.5 }];
+    bench.targets = [OURS[0], LOCKED[0]].map(|ours| Target::RateOf { ours, limit: RAW[0], least: 0.5 }).into();
     vec![bench]
 }

@@ -8,14 +8,17 @@ use http::{HeaderName, Uri};
 use serde_json::Value;
 use stanchion_core::{Error, ErrorKind, Fingerprint, Key, Result};
 
+use crate::header::only;
+use crate::path;
+
 /// How long a template may be.
 const TEMPLATE_MAX: usize = 512;
 
 /// A key with holes: `{path.2}` is the second segment of the path, `{header.x-tenant}` a header, `{body.order.id}` a
 /// member of the JSON body. `{{` and `}}` are braces.
 ///
-/// Different spellings of one value make one key: segments are percent-decoded, and the numbers `7` and `7.0` are the
-/// text `7`. A hole that cannot be filled refuses the request: running it without its lock would be silent.
+/// Different spellings of one value make one key: segments are percent-decoded and empty ones do not count, and the
+/// numbers `7` and `7.0` are the text `7`. A hole that cannot be filled refuses the request: running it without its lock would be silent.
 ///
 /// ```
 /// use stanchion_http::KeyTemplate;
@@ -93,39 +96,16 @@ fn json(body: &[u8]) -> Option<Value> {
 /// The `nth` segment, from 1, percent-decoded. A path with `.` or `..` has none: services disagree whether to resolve
 /// them.
 fn segment(uri: &Uri, nth: usize) -> Option<String> {
-    let segments: Vec<_> = uri.path().strip_prefix('/')?.split('/').map(decoded).collect::<Option<_>>()?;
+    let segments = path::segments(uri.path()).map(|segment| String::from_utf8(segment?).ok());
+    let segments = segments.collect::<Option<Vec<_>>>()?;
     if segments.iter().any(|segment| segment == "." || segment == "..") {
         return None;
     }
     segments.into_iter().nth(nth - 1)
 }
 
-fn decoded(raw: &str) -> Option<String> {
-    let raw = raw.as_bytes();
-    let mut bytes = Vec::with_capacity(raw.len());
-    let mut at = 0;
-    while at < raw.len() {
-        let hex = |at: usize| raw.get(at).and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok());
-        match (raw[at], hex(at + 1), hex(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(high << 4 | low);
-                at += 3;
-            }
-            (b'%', ..) => return None,
-            (byte, ..) => {
-                bytes.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-/// The only value of that name.
 fn header(parts: &Parts, name: &HeaderName) -> Option<String> {
-    let mut values = parts.headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?.trim().to_owned();
-    values.next().is_none().then_some(value)
+    Some(only(&parts.headers, name).ok()??.to_str().ok()?.trim().to_owned())
 }
 
 fn member(json: &Value, path: &[String]) -> Option<String> {

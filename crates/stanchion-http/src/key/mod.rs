@@ -13,6 +13,8 @@ use stanchion_core::{Error, ErrorKind, Result};
 
 pub use bad::BadKey;
 
+use crate::header::only;
+
 /// The header, unless the rules name another one.
 ///
 /// ```
@@ -176,13 +178,9 @@ impl KeyRules {
     /// assert_eq!(KeyRules::optional().read(&headers), Err(BadKey::Empty));
     /// ```
     pub fn read(&self, headers: &HeaderMap) -> std::result::Result<Option<IdempotencyKey>, BadKey> {
-        let mut values = headers.get_all(&self.header).iter();
-        let Some(value) = values.next() else {
+        let Some(value) = only(headers, &self.header).map_err(|_| BadKey::Repeated)? else {
             return if self.required { Err(BadKey::Missing) } else { Ok(None) };
         };
-        if values.next().is_some() {
-            return Err(BadKey::Repeated);
-        }
         parse::value(value.as_bytes(), self.max_chars).map(|key| Some(IdempotencyKey(key)))
     }
 }

@@ -12,6 +12,8 @@ use crate::Body;
 use crate::key::IdempotencyKey;
 use crate::problem::{Problem, ProblemKind};
 
+const DIGEST: &str = "sha256:";
+
 pub(super) enum Admitted {
     /// Its method is not guarded: its body is not touched.
     Unguarded(Request<Body>),
@@ -51,7 +53,7 @@ pub(super) async fn admit(route: &RoutePolicy, request: Request<Body>) -> Admitt
 
 fn scope(route: &RoutePolicy, parts: &Parts) -> Result<Scope, Problem> {
     let principal = route.principal.of(parts).ok_or_else(|| Problem::new(ProblemKind::PrincipalMissing))?;
-    Scope::new(principal, &route.label, tool(parts)).map_err(|e| {
+    Scope::new(name(principal), &route.label, tool(parts)).map_err(|e| {
         tracing::error!(route = route.label, error = %e, "a request cannot be scoped");
         Problem::new(ProblemKind::Internal).executed(false)
     })
@@ -80,8 +82,18 @@ fn call(
 /// Method and path. A key of one path is unknown to every other.
 fn tool(parts: &Parts) -> String {
     let tool = format!("{} {}", parts.method, parts.uri.path());
-    // Longer names are told apart by their digest.
-    if tool.len() <= 256 { tool } else { format!("{} {}", parts.method, Fingerprint::of_bytes(tool.as_bytes())) }
+    if fits(&tool) { tool } else { format!("{} {}", parts.method, Fingerprint::of_bytes(tool.as_bytes())) }
+}
+
+/// Nobody may be called like the digest of somebody else.
+fn name(principal: String) -> String {
+    let plain = fits(&principal) && !principal.starts_with(DIGEST);
+    if plain { principal } else { format!("{DIGEST}{}", Fingerprint::of_bytes(principal.as_bytes())) }
+}
+
+/// What is too long for a scope, or has control characters, is told apart by its digest.
+fn fits(part: &str) -> bool {
+    Scope::new(part, "server", "tool").is_ok()
 }
 
 /// Method, path, query and body. Two spellings of one JSON document are one, if it says that it is JSON.

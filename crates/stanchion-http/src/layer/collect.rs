@@ -14,11 +14,12 @@ use sha2::{Digest as _, Sha256};
 use stanchion_core::Fingerprint;
 use stanchion_core::claim;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::{Body, BoxError};
 
-/// A caller that sends nothing for this long has asked for nothing. One that takes nothing for this long is let go; the
-/// handler is read to its end all the same.
+/// A caller that sends nothing for this long has asked for nothing. One that takes nothing for this long is let go, as if
+/// it had gone away.
 const STALLED: Duration = Duration::from_secs(30);
 
 /// Pieces on their way to the first caller.
@@ -59,20 +60,31 @@ pub(super) enum Collected {
     /// All of it is here, and nobody has seen it yet.
     Whole(response::Parts, FirstCaller, Bytes),
     /// It was larger. The first caller has it, except for its end: no caller sees a complete answer before it is recorded.
+    /// Without a caller and a key it may have been read in part only.
     Streamed(response::Parts, claim::Body, End),
     /// It broke off. The first caller knows, unless it still waits.
     Broken(Option<FirstCaller>, BoxError),
 }
 
-/// Reads an answer to its end.
-pub(super) async fn collect(answer: Response<Body>, cap: usize, caller: FirstCaller) -> Collected {
-    let (parts, mut body) = answer.into_parts();
+/// How long an answer may go on without its caller, unless it says otherwise.
+const ALONE: Duration = Duration::from_secs(60);
+
+/// An answer that says how long it may go on without its caller, in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Alone(pub(crate) Duration);
+
+/// Reads an answer to its end. When the caller is gone, an answer that nobody will ask for again ends as well; one that is
+/// `kept` for repetitions has a bounded time, because locks are held all the while.
+pub(super) async fn collect(answer: Response<Body>, cap: usize, kept: bool, mut caller: FirstCaller) -> Collected {
+    let (parts, body) = answer.into_parts();
+    let Alone(alone) = parts.extensions.get().copied().unwrap_or(Alone(ALONE));
+    let mut source = Source { body, alone: kept.then_some(alone), until: None };
     let mut whole = BytesMut::new();
     let over = loop {
-        match body.frame().await {
-            None => return Collected::Whole(parts, caller, whole.freeze()),
-            Some(Err(e)) => return Collected::Broken(Some(caller), e),
-            Some(Ok(frame)) => match frame.into_data() {
+        match source.next(caller.closed()).await {
+            Next::End | Next::Left => return Collected::Whole(parts, caller, whole.freeze()),
+            Next::Broken(e) => return Collected::Broken(Some(caller), e),
+            Next::Piece(frame) => match frame.into_data() {
                 Ok(data) if data.len() > cap - whole.len() => break data,
                 Ok(data) => whole.extend_from_slice(&data),
                 Err(_trailers) => {}
@@ -82,19 +94,64 @@ pub(super) async fn collect(answer: Response<Body>, cap: usize, caller: FirstCal
     let (to, pieces) = mpsc::channel(PIECES);
     let reached = Arc::<AtomicBool>::default();
     let streamed = Response::from_parts(parts.clone(), Body::new(Pieces { pieces, reached: Arc::clone(&reached) }));
-    // A caller that has gone away is no reason to stop.
+    // If it has gone away, its end of the stream is closed.
     caller.send(streamed).ok();
     let mut stream = Stream { to: Some(to), len: 0, hash: Sha256::new() };
     stream.push(Frame::data(whole.freeze())).await;
     stream.push(Frame::data(over)).await;
-    while let Some(frame) = body.frame().await {
-        match frame {
-            Ok(frame) => stream.push(frame).await,
-            Err(e) => return Collected::Broken(None, e),
+    loop {
+        match source.next(stream.left()).await {
+            Next::End | Next::Left => break,
+            Next::Broken(e) => return Collected::Broken(None, e),
+            Next::Piece(frame) => stream.push(frame).await,
         }
     }
     let body = stream.kept();
     Collected::Streamed(parts, body, End { reached, to: stream.to })
+}
+
+/// What the handler answers.
+struct Source {
+    body: Body,
+    /// How long it may go on without its caller; `None` if it ends with it.
+    alone: Option<Duration>,
+    /// When that time is over; `None` while the caller is there.
+    until: Option<Instant>,
+}
+
+enum Next {
+    Piece(Frame<Bytes>),
+    End,
+    /// The caller is gone, and nobody else will ask.
+    Left,
+    Broken(BoxError),
+}
+
+impl Source {
+    /// The next piece; `left` is ready when the caller is gone.
+    async fn next(&mut self, left: impl Future<Output = ()>) -> Next {
+        // A body that always has a piece would let nobody else run.
+        tokio::task::coop::consume_budget().await;
+        let (alone, until) = (self.alone, &mut self.until);
+        let over = async {
+            left.await;
+            let Some(alone) = alone else { return Next::Left };
+            let until = *until.get_or_insert_with(|| Instant::now() + alone);
+            if Instant::now() < until {
+                tokio::time::sleep_until(until).await;
+            }
+            Next::Broken(format!("its caller is gone, and it did not end within {alone:?}").into())
+        };
+        tokio::select! {
+            biased;
+            over = over => over,
+            frame = self.body.frame() => match frame {
+                None => Next::End,
+                Some(Ok(frame)) => Next::Piece(frame),
+                Some(Err(e)) => Next::Broken(e),
+            },
+        }
+    }
 }
 
 /// The end of a streamed answer. Without [`complete`](Self::complete) the first caller's transfer fails, so that an answer
@@ -128,6 +185,13 @@ impl Stream {
             && to.send_timeout(frame, STALLED).await.is_err()
         {
             self.to = None;
+        }
+    }
+
+    /// Ready when nobody takes the pieces any more.
+    async fn left(&self) {
+        if let Some(to) = &self.to {
+            to.closed().await;
         }
     }
 
@@ -172,7 +236,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_caller_that_takes_nothing_is_let_go_and_the_answer_is_read_to_its_end() {
         let (caller, answer) = oneshot::channel();
-        let Collected::Streamed(_, claim::Body::Dropped { len, .. }, end) = collect(pieces(100), 5, caller).await
+        let Collected::Streamed(_, claim::Body::Dropped { len, .. }, end) = collect(pieces(100), 5, true, caller).await
         else {
             panic!("it is larger than its cap");
         };
@@ -186,7 +250,7 @@ mod tests {
     async fn a_streamed_answer_has_an_end_only_once_it_is_recorded() {
         for recorded in [true, false] {
             let (caller, answer) = oneshot::channel();
-            let Collected::Streamed(_, _, end) = collect(pieces(3), 5, caller).await else {
+            let Collected::Streamed(_, _, end) = collect(pieces(3), 5, true, caller).await else {
                 panic!("it is larger than its cap");
             };
             let mut body = answer.await.unwrap().into_body();

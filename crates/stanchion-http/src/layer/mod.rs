@@ -27,17 +27,31 @@
 //! 3. The answer is read up to the [cap](RoutePolicy::response_cap), recorded, and then sent. It is stored as status,
 //!    [chosen headers](RoutePolicy::keep_headers) and body bytes, after the handler's own compression if any. Trailers are
 //!    not stored.
-//! 4. **A larger answer is streamed** to the first caller as it comes; of it, length and SHA-256 are stored. Its last byte
-//!    leaves when the record is made; if that fails, the transfer fails. A repetition is told that it ran, but not its
-//!    answer (410). Requests without a key are always streamed.
+//! 4. **A larger answer is streamed** to the first caller as it comes; of it, length and SHA-256 are stored. Its end is sent
+//!    when the record is made; until the store has taken it, and if it says otherwise, the transfer does not end well. A
+//!    repetition is told that it ran, but not its answer (410). Answers without a key are always streamed.
 //! 5. A replay has the header `idempotent-replayed: true`.
+//!
+//! A handler that has begun its answer when the caller goes away: without a key its answer ends there. With one, it has 60 s
+//! for the rest (behind the [proxy](crate::proxy), as long as the upstream may take to answer); then the outcome is unknown.
+//! Its locks are held no longer than that. A caller that takes nothing for 30 s counts as gone.
+//!
+//! # What the guard adds to an answer
+//! - `stanchion-recorded: false`: the store was away when the handler had answered. The answer is true, and is recorded in
+//!   the background; until then a repetition is told that the outcome is unknown (and runs again if the effect class is
+//!   `idempotent`).
+//! - `stanchion-degraded: true`: the store was away, and the guard's `on_store_down` let the request through with less
+//!   protection. The head of a streamed answer is gone before this is known here: for those there are only the log and
+//!   the metric `stanchion_degraded_calls_total`.
 //!
 //! Requests with a guarded method and no key, where it is optional, take the same way: they need a principal, take their
 //! locks and count for limits, but nothing is remembered of them.
 //!
 //! The status says what the handler did: see [`RoutePolicy::on_status`] and [`Meaning`]. A panic, and an error of the
-//! service that does not prove that [`NothingRan`], leave the outcome unknown. The first caller always gets the handler's own
-//! answer, also a 500; a repetition then gets the [problem](crate::problem) `outcome-unknown`.
+//! service that does not prove that [`NothingRan`], leave the outcome unknown. The first caller gets the handler's own
+//! answer, also a 500; a repetition then gets the [problem](crate::problem) `outcome-unknown`. Only where the record says
+//! something else by then (somebody settled it, another attempt took over, an earlier one may have run) the first caller
+//! is told what the record says, as everybody else: a stored answer as a replay, or `outcome-unknown`.
 
 mod admit;
 mod collect;
@@ -61,6 +75,7 @@ use tower_service::Service;
 
 use crate::{Body, BoxError};
 
+pub(crate) use self::collect::Alone;
 pub use self::meaning::{Meaning, NothingRan};
 pub use self::principal::Principal;
 pub use self::route::{BODY_DEFAULT, BODY_MAX, RoutePolicy};
@@ -73,6 +88,20 @@ use self::tally::Tally;
 /// assert_eq!(stanchion_http::layer::REPLAYED, "idempotent-replayed");
 /// ```
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The header of an answer that the store does not know yet. Its value is `false`.
+///
+/// ```
+/// assert_eq!(stanchion_http::layer::RECORDED, "stanchion-recorded");
+/// ```
+pub const RECORDED: HeaderName = HeaderName::from_static("stanchion-recorded");
+
+/// The header of an answer that was made with less protection, because the store was away. Its value is `true`.
+///
+/// ```
+/// assert_eq!(stanchion_http::layer::DEGRADED, "stanchion-degraded");
+/// ```
+pub const DEGRADED: HeaderName = HeaderName::from_static("stanchion-degraded");
 
 /// Guards the requests of one route: see the [module](self). Clones share everything.
 ///

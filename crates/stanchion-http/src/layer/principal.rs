@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use http::HeaderName;
 use http::request::Parts;
+use http::{HeaderName, HeaderValue};
 use stanchion_core::Fingerprint;
+
+use crate::header::only;
 
 /// How to tell who asks. There is no default: a guess would show one caller's answer to another.
 ///
@@ -40,7 +42,7 @@ impl Principal {
     /// ```
     #[must_use]
     pub fn header(name: HeaderName) -> Self {
-        Self::new(move |request| only(request, &name).and_then(|value| String::from_utf8(value.to_vec()).ok()))
+        Self::new(move |request| value(request, &name).and_then(|value| String::from_utf8(value.to_vec()).ok()))
     }
 
     /// Who knows this secret, such as the value of `authorization`. Only a digest of it is kept. Another token of the
@@ -52,7 +54,7 @@ impl Principal {
     /// ```
     #[must_use]
     pub fn secret(name: HeaderName) -> Self {
-        Self::new(move |request| only(request, &name).map(|value| Fingerprint::of_bytes(value).to_string()))
+        Self::new(move |request| value(request, &name).map(|value| Fingerprint::of_bytes(value).to_string()))
     }
 
     /// One for all callers, where all of them may see each other's answers.
@@ -71,11 +73,8 @@ impl Principal {
     }
 }
 
-/// Two values would let a caller append one to what the trusted part set.
-fn only<'r>(request: &'r Parts, name: &HeaderName) -> Option<&'r [u8]> {
-    let mut values = request.headers.get_all(name).iter();
-    let value = values.next()?.as_bytes();
-    (values.next().is_none() && !value.is_empty()).then_some(value)
+fn value<'r>(request: &'r Parts, name: &HeaderName) -> Option<&'r [u8]> {
+    only(&request.headers, name).ok()?.map(HeaderValue::as_bytes).filter(|value| !value.is_empty())
 }
 
 impl fmt::Debug for Principal {

@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::collect::{Collected, End, FirstCaller, collect};
 use super::meaning::{Meaning, NothingRan};
-use super::{REPLAYED, RoutePolicy, Shared, head};
+use super::{DEGRADED, RECORDED, REPLAYED, RoutePolicy, Shared, head};
 use crate::problem::{Problem, ProblemKind};
 use crate::{Body, BoxError};
 
@@ -80,10 +80,10 @@ struct Desk(Mutex<At>);
 enum At {
     /// Nothing to say yet.
     Waiting(FirstCaller),
-    /// This, as soon as it is recorded.
-    Ready(FirstCaller, Response<Body>),
+    /// This, as soon as it is recorded as that reply.
+    Ready(FirstCaller, Response<Body>, Reply),
     /// It has all but the end.
-    Streaming(End),
+    Streaming(End, Reply),
     Gone,
 }
 
@@ -100,20 +100,24 @@ impl Desk {
     /// Tells the caller how it ended.
     fn close(&self, result: Result<Answer>, receipt: Option<ClaimId>) {
         match (self.put(At::Gone), result) {
-            // The handler's own answer, whatever the guard thinks of it.
-            (At::Ready(caller, response), Ok(_)) => caller.send(response).map_err(drop).ok(),
-            (At::Streaming(end), Ok(_)) => {
+            // The handler's own answer, if it is the one that repetitions will be given.
+            (At::Ready(caller, mut response, reply), Ok(answer)) if reply == answer.reply => {
+                flag(&mut response, &answer);
+                caller.send(response).map_err(drop).ok()
+            }
+            // It came too late, or an earlier attempt may have run: two callers must not be told two things.
+            (At::Ready(caller, ..) | At::Waiting(caller), Ok(answer)) => caller.send(again(&answer)).map_err(drop).ok(),
+            (At::Streaming(end, reply), Ok(answer)) if reply == answer.reply && answer.recorded => {
                 end.complete();
                 None
             }
-            (At::Waiting(caller), Ok(answer)) => caller.send(again(answer)).map_err(drop).ok(),
-            (At::Ready(caller, _) | At::Waiting(caller), Err(e)) => {
+            (At::Ready(caller, ..) | At::Waiting(caller), Err(e)) => {
                 tracing::warn!(error = %e, receipt = receipt.map(tracing::field::display), "a guarded request was not answered by its handler");
                 let problem = with_receipt(Problem::from(&e), receipt);
                 caller.send(problem.into_response().map(Body::from)).map_err(drop).ok()
             }
             // Dropping its end fails the caller's transfer.
-            (At::Streaming(_) | At::Gone, _) => None,
+            (At::Streaming(..) | At::Gone, _) => None,
         };
     }
 }
@@ -148,17 +152,18 @@ impl Handler {
         let meaning = route.meanings.of(answer.status(), answer.extensions().get().copied());
         // Without a key nothing is kept, so nothing is held back.
         let cap = if self.receipt.is_some() { route.response_cap } else { 0 };
-        match AssertUnwindSafe(collect(answer, cap, caller)).catch_unwind().await {
+        match AssertUnwindSafe(collect(answer, cap, self.receipt.is_some(), caller)).catch_unwind().await {
             Ok(Collected::Whole(parts, caller, body)) => {
                 let stored = Stored::new(self.head(route, &parts), body.clone());
-                let status = parts.status;
-                self.desk.put(At::Ready(caller, Response::from_parts(parts, Body::from(body))));
-                reply(meaning, status, stored)
+                let reply = reply(meaning, parts.status, stored);
+                self.desk.put(At::Ready(caller, Response::from_parts(parts, Body::from(body)), reply.clone()));
+                reply
             }
             Ok(Collected::Streamed(parts, body, end)) => {
                 let stored = Stored { head: self.head(route, &parts), body };
-                self.desk.put(At::Streaming(end));
-                reply(meaning, parts.status, stored)
+                let reply = reply(meaning, parts.status, stored);
+                self.desk.put(At::Streaming(end, reply.clone()));
+                reply
             }
             Ok(Collected::Broken(caller, e)) => self.doubt(caller, format!("the handler's answer broke off: {e}")),
             Err(_panic) => self.doubt(None, "the handler panicked while it answered".into()),
@@ -181,18 +186,19 @@ impl Handler {
         tracing::warn!(route = self.shared.route.label, error = %e, "a request was not delivered; nothing ran");
         let response = problem(ProblemKind::Unreachable, self.receipt).into_response();
         let (head, _) = head::write(response.status(), response.headers(), &head::KEPT);
-        let stored = Stored::new(head, response.body().clone());
-        self.desk.put(At::Ready(caller, response.map(Body::from)));
-        Reply::NoEffect(stored)
+        let reply = Reply::NoEffect(Stored::new(head, response.body().clone()));
+        self.desk.put(At::Ready(caller, response.map(Body::from), reply.clone()));
+        reply
     }
 
     fn doubt(&self, caller: Option<FirstCaller>, why: String) -> Reply {
         tracing::warn!(route = self.shared.route.label, why, "the outcome of a request is unknown");
+        let reply = Reply::Unknown(why);
         if let Some(caller) = caller {
             let problem = problem(no_answer(self.receipt), self.receipt);
-            self.desk.put(At::Ready(caller, problem.into_response().map(Body::from)));
+            self.desk.put(At::Ready(caller, problem.into_response().map(Body::from), reply.clone()));
         }
-        Reply::Unknown(why)
+        reply
     }
 }
 
@@ -205,13 +211,28 @@ fn reply(meaning: Meaning, status: StatusCode, stored: Stored) -> Reply {
     }
 }
 
-/// What was answered before.
-fn again(answer: Answer) -> Response<Body> {
-    let receipt = answer.receipt;
+/// What the guard has, besides the handler's words, to say to the caller.
+fn flag(response: &mut Response<Body>, answer: &Answer) {
+    if !answer.recorded {
+        response.headers_mut().insert(RECORDED, HeaderValue::from_static("false"));
+    }
+    if answer.degraded {
+        response.headers_mut().insert(DEGRADED, HeaderValue::from_static("true"));
+    }
+}
+
+/// What the guard says, instead of the handler.
+fn again(answer: &Answer) -> Response<Body> {
+    let mut response = recall(&answer.reply, answer.receipt);
+    flag(&mut response, answer);
+    response
+}
+
+fn recall(reply: &Reply, receipt: Option<ClaimId>) -> Response<Body> {
     let say = |kind| problem(kind, receipt).into_response().map(Body::from);
-    let stored = match answer.reply {
+    let stored = match reply {
         Reply::Done(stored) | Reply::Failed(stored) | Reply::NoEffect(stored) => stored,
-        Reply::Unknown(_) => return say(ProblemKind::OutcomeUnknown),
+        Reply::Unknown(_) => return say(no_answer(receipt)),
         Reply::Suspended(_) => return say(ProblemKind::Internal),
     };
     // A redaction may have taken the head, or the body.

@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use super::headers::{self, Peer};
 use super::timed::Timed;
-use crate::layer::NothingRan;
+use crate::layer::{Alone, NothingRan};
 use crate::{Body, BoxError};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -93,6 +93,7 @@ impl Service<Request<Body>> for Forward {
                 Ok(Ok(answer)) => {
                     let mut answer = answer.map(|body| Body::new(Timed::new(body, time)));
                     headers::strip(answer.headers_mut());
+                    answer.extensions_mut().insert(Alone(time));
                     Ok(answer)
                 }
                 // Not even a connection: the upstream has not seen a byte.

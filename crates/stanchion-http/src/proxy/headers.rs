@@ -15,6 +15,15 @@ const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) IpAddr);
 
+/// Does it ask for a WebSocket? Without one it has no use for an answer; other upgrades may be ignored (RFC 9110 7.8).
+pub(super) fn asks_for_websocket(headers: &HeaderMap) -> bool {
+    let asked = headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    asked.flat_map(|value| value.split(',')).any(|protocol| {
+        let name = protocol.split('/').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("websocket")
+    })
+}
+
 /// Removes what is meant for one connection only (RFC 9110 7.6.1).
 pub(super) fn strip(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers

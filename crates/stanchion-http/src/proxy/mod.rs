@@ -27,8 +27,20 @@
 //!   then nobody could tell whether it took the request.
 //! - HTTP/1.1 is spoken on both sides, without TLS.
 //! - The upstream sees its own name as `Host`; `x-forwarded-for`, `-host` and `-proto` say the rest. Headers of one
-//!   connection (`Connection` and what it lists, `Keep-Alive`, `TE`, `Upgrade`, …) are not forwarded. `CONNECT` and upgrades
-//!   are refused with 501, and so are paths with `.` and `..`, because a lock or a route could be evaded with them.
+//!   connection (`Connection` and what it lists, `Keep-Alive`, `TE`, `Upgrade`, …) are not forwarded. `CONNECT` and
+//!   `Upgrade: websocket` are refused with 501; other upgrades (`h2c`) are not taken, which is no refusal.
+//! - Paths that services read in several ways are refused with 501, guarded or not, because a route or a lock could be
+//!   evaded with them: `.` and `..` as segments, `;`, `\`, an escaped `/` or NUL, a `%` that is no escape.
+//!
+//! # What the proxy cannot see
+//! An upstream that takes two requests for one, where the proxy takes them for two, is guarded only for the one that you
+//! named. Name both, or use `/**`, if yours
+//! - does not care for upper and lower case in paths (`/Orders/7`), decodes them twice (`%252F`), or takes `/orders/7.json`
+//!   for `/orders/7`;
+//! - takes another method from `X-HTTP-Method-Override`, or from a `_method` in query or body: the method of the request
+//!   line counts here;
+//! - changes something on a method that the route does not guard: only POST and PATCH are, unless
+//!   [`RoutePolicy::methods`] says more.
 
 mod forward;
 mod headers;
@@ -124,8 +136,8 @@ impl Proxy {
         Ok(self)
     }
 
-    /// How long the upstream may take until the answer to a guarded request begins, and between its pieces; 60 s unless
-    /// set. After that the outcome is unknown. Unguarded requests have no limit but their caller's patience.
+    /// How long the upstream may take until the answer to a guarded request begins, between its pieces, and for all the
+    /// rest of it once the caller is gone; 60 s unless set. After that the outcome is unknown. Unguarded requests have no limit but their caller's patience.
     ///
     /// # If it fails
     /// `Invalid` outside 1 ms to 24 h.
@@ -230,10 +242,10 @@ fn upstream_of(text: &str) -> Result<Uri> {
 fn refused(parts: &Parts) -> Option<Problem> {
     let why = if parts.method == http::Method::CONNECT {
         "CONNECT is not forwarded"
-    } else if parts.headers.contains_key(http::header::UPGRADE) {
+    } else if headers::asks_for_websocket(&parts.headers) {
         "a connection cannot be upgraded through the proxy"
     } else if !pattern::is_plain(parts.uri.path()) {
-        "a path with . or .. is not forwarded"
+        "a path with . or .., with ; or \\, with an escaped / or NUL, or with a bad escape is not forwarded"
     } else {
         return None;
     };

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use stanchion_core::{Error, ErrorKind, Result};
 
+use crate::path::segments;
+
 /// A path with holes: `*` is any one segment, `**` at the end is whatever follows, also nothing.
 ///
 /// Segments are compared after percent-decoding, empty ones do not count: `/orders/7`, `//orders/%37` and `/orders/7/` are
@@ -42,35 +44,18 @@ impl PathPattern {
         let mut asked = segments(path);
         let fits = self.segments.iter().all(|segment| match (segment, asked.next()) {
             (Segment::Any, Some(_)) => true,
-            (Segment::Named(name), Some(asked)) => *name == asked,
+            (Segment::Named(name), Some(asked)) => asked.as_ref() == Some(name),
             (_, None) => false,
         });
         fits && (self.open_end || asked.next().is_none())
     }
 }
 
-/// Percent-decoded; what is no escape stands for itself.
-fn segments(path: &str) -> impl Iterator<Item = Vec<u8>> {
-    path.split('/').filter(|segment| !segment.is_empty()).map(|segment| {
-        let raw = segment.as_bytes();
-        let (mut bytes, mut at) = (Vec::with_capacity(raw.len()), 0);
-        while at < raw.len() {
-            let hex =
-                |at: usize| raw.get(at).and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok());
-            let (byte, long) = match (raw[at], hex(at + 1), hex(at + 2)) {
-                (b'%', Some(high), Some(low)) => (high << 4 | low, 3),
-                (byte, ..) => (byte, 1),
-            };
-            bytes.push(byte);
-            at += long;
-        }
-        bytes
-    })
-}
-
-/// Has the path no `.` and no `..`, also not in disguise?
+/// May routes be told apart by it? Not if services read it in several ways: a path with `.`, `..` or `;`, with `/`, `\` or
+/// NUL inside of a segment, or with a `%` that is no escape. All of them also in disguise.
 pub(super) fn is_plain(path: &str) -> bool {
-    segments(path).all(|segment| segment.split(|b| *b == b'/' || *b == b'\\').all(|part| part != b"." && part != b".."))
+    let plain = |name: Vec<u8>| !matches!(&*name, b"." | b"..") && !name.iter().any(|b| b"/\\\0;".contains(b));
+    segments(path).all(|segment| segment.is_some_and(plain))
 }
 
 impl FromStr for PathPattern {
@@ -88,9 +73,10 @@ impl FromStr for PathPattern {
         let open_end = text.ends_with("/**");
         let closed = if open_end { &text[..text.len() - 2] } else { text };
         if !is_plain(closed) || closed.contains("**") {
-            return Err(refuse("a pattern has ** only at its end, and neither . nor .."));
+            return Err(refuse("a pattern has ** only at its end, and nothing that services read in several ways"));
         }
-        let segments = segments(closed).map(|name| if name == b"*" { Segment::Any } else { Segment::Named(name) });
+        let segments =
+            segments(closed).flatten().map(|name| if name == b"*" { Segment::Any } else { Segment::Named(name) });
         Ok(Self { segments: segments.collect(), open_end })
     }
 }
@@ -100,7 +86,7 @@ impl fmt::Display for PathPattern {
         for segment in &self.segments {
             match segment {
                 Segment::Any => f.write_str("/*")?,
-                Segment::Named(name) => write!(f, "/{}", String::from_utf8_lossy(name))?,
+                Segment::Named(name) => write!(f, "/{}", String::from_utf8_lossy(name).replace('%', "%25"))?,
             }
         }
         f.write_str(if self.open_end {

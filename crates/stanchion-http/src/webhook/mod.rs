@@ -19,6 +19,8 @@ pub use standard::StandardWebhooks;
 pub use stripe::Stripe;
 pub use tolerance::{TOLERANCE_DEFAULT, TOLERANCE_MAX};
 
+use crate::header;
+
 /// The most secrets that one verifier holds. Two are enough for a rotation; each costs one pass over the body.
 ///
 /// ```
@@ -49,11 +51,8 @@ pub struct Verified {
 /// The only value of `name`, as printable ASCII of a bounded length.
 fn only<'h>(headers: &'h http::HeaderMap, name: &'static str) -> Result<&'h str, Rejected> {
     let malformed = |why| Rejected::Malformed { header: name, why };
-    let mut values = headers.get_all(name).iter();
-    let value = values.next().ok_or(Rejected::MissingHeader { header: name })?;
-    if values.next().is_some() {
-        return Err(malformed("it is sent more than once"));
-    }
+    let value = header::only(headers, name).map_err(|_| malformed("it is sent more than once"))?;
+    let value = value.ok_or(Rejected::MissingHeader { header: name })?;
     if value.is_empty() {
         return Err(malformed("it is empty"));
     }

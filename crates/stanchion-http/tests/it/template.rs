@@ -51,7 +51,7 @@ fn one_value_makes_one_key_however_it_is_written() {
     {
         assert_eq!(fill("{body.id}", "/", &[], body).as_deref(), Some("7"), "{body}");
     }
-    for path in ["/orders/7", "/orders/%37", "/%6frders/7/"] {
+    for path in ["/orders/7", "/orders/%37", "/%6frders/7/", "//orders/7", "/orders//7"] {
         assert_eq!(fill("{path.2}", path, &[], "").as_deref(), Some("7"), "{path}");
     }
 }
@@ -63,7 +63,6 @@ fn what_cannot_be_filled_is_refused() {
         ("{path.2}", "/orders", ""),
         ("{path.2}", "/orders/", ""),
         ("{path.1}", "/", ""),
-        ("{path.2}", "/orders//7", ""),
         ("{path.2}", "/orders/7/../8", ""),
         ("{path.2}", "/orders/7/%2e%2E/8", ""),
         ("{path.2}", "/orders/./7", ""),

@@ -90,6 +90,28 @@ async fn nobody_is_not_a_principal() {
     assert_eq!(runs.count(), 0);
 }
 
+#[tokio::test]
+async fn a_principal_of_any_length_is_told_apart() {
+    let (at, runs) = service(route()).await;
+    let ask = |user: &str| {
+        let mut ask = post(at, "/").key("k");
+        ask.headers.insert("x-user", user.parse().expect("a header value"));
+        ask
+    };
+    let long = "x".repeat(257);
+    let users = [&*long, &"x".repeat(4000), &"x".repeat(256), &format!("{long}y"), "tab\there"];
+    for (n, user) in users.into_iter().enumerate() {
+        let (first, again) = (ask(user).send().await, ask(user).send().await);
+        assert_eq!((first.status.as_u16(), first.replayed()), (200, false), "{} bytes: {first:?}", user.len());
+        assert_eq!((&again.body, again.replayed(), runs.count()), (&first.body, true, n + 1));
+    }
+    // Nobody gets at it by calling himself by the digest.
+    let digest = stanchion_core::Fingerprint::of_bytes(long.as_bytes());
+    for user in [format!("sha256:{digest}"), digest.to_string()] {
+        assert!(!ask(&user).send().await.replayed(), "{user}");
+    }
+}
+
 #[test]
 fn policies_that_cannot_work_are_refused_at_the_start() {
     let everyone = || Principal::everyone("internal");

@@ -6,5 +6,8 @@ mod bodies;
 mod disconnect;
 mod draft;
 mod killed;
+mod late;
+mod left;
 mod locks;
 mod once;
+mod unrecorded;

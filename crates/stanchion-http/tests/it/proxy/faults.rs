@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use futures_util::{StreamExt as _, stream};
 use stanchion_core::{MemoryStore, Policy};
-use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
+use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -123,6 +124,32 @@ async fn an_answer_that_stalls_is_unknown() {
         let got = post(proxy.at, "/guarded").key("k").send().await;
         assert_eq!(got.slug(), Some((409, "outcome-unknown".into())));
     }
+}
+
+/// Each piece comes in time, so only the time for all of them ends it.
+#[tokio::test]
+async fn an_answer_that_goes_on_without_its_caller_has_the_time_of_an_answer() {
+    let runs = Runs::default();
+    let counted = runs.clone();
+    let app = Router::new().fallback(move || async move {
+        counted.one();
+        let pieces = stream::repeat_with(|| Ok::<_, std::io::Error>("piece")).then(|piece| async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            piece
+        });
+        axum::body::Body::from_stream(pieces)
+    });
+    let policy = route().response_cap(0).unwrap();
+    let proxy = run(in_front_of(serve(app).await, policy).answer_within(Duration::from_secs(1)).unwrap()).await;
+    let mut socket = tokio::net::TcpStream::connect(proxy.at).await.unwrap();
+    let ask = b"POST /guarded HTTP/1.1\r\nhost: x\r\nx-user: alice\r\nidempotency-key: k\r\ncontent-length: 0\r\n\r\n";
+    socket.write_all(ask).await.unwrap();
+    socket.read_exact(&mut [0; 500]).await.unwrap();
+    let again = || async { post(proxy.at, "/guarded").key("k").send().await.slug().expect("a problem") };
+    assert_eq!(again().await, (409, "idempotency-key-in-progress".into()), "its caller is there");
+    drop(socket);
+    eventually(Duration::from_secs(20), "it ends", || async { again().await == (409, "outcome-unknown".into()) }).await;
+    assert_eq!(runs.count(), 1);
 }
 
 /// An upstream that keeps the connection after its answer, and hangs up when the next request comes: what happens to a

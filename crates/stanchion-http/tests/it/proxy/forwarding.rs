@@ -103,12 +103,33 @@ async fn the_upstreams_own_path_comes_first() {
 #[tokio::test]
 async fn upgrades_and_tunnels_are_refused_in_words() {
     let proxy = start(echo_of_headers().await, route()).await;
-    let upgrade =
-        post(proxy.at, "/other").method(Method::GET).header("connection", b"upgrade").header("upgrade", b"websocket");
-    assert_eq!(upgrade.send().await.slug(), Some((501, "unsupported".into())));
+    for to in [&b"websocket"[..], b"WebSocket", b"h2c, websocket", b"websocket/13"] {
+        let ask = post(proxy.at, "/other").method(Method::GET).header("connection", b"upgrade").header("upgrade", to);
+        assert_eq!(ask.send().await.slug(), Some((501, "unsupported".into())), "{to:?}");
+    }
     let mut socket = TcpStream::connect(proxy.at).await.unwrap();
     socket.write_all(b"CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n").await.unwrap();
     assert!(read_until(&mut socket, "\r\n\r\n").await.starts_with("HTTP/1.1 501"));
+}
+
+/// As some clients do with every request until they know better.
+#[tokio::test]
+async fn an_upgrade_that_a_server_may_ignore_is_ignored() {
+    let proxy = start(echo_of_headers().await, route()).await;
+    for (method, path) in [(Method::POST, "/guarded/a"), (Method::POST, "/other"), (Method::GET, "/other")] {
+        let got = post(proxy.at, path)
+            .method(method)
+            .key("k")
+            .header("connection", b"Upgrade, HTTP2-Settings")
+            .header("upgrade", b"h2c")
+            .header("http2-settings", b"AAEAAEAA")
+            .body("hello")
+            .send()
+            .await;
+        let seen = String::from_utf8_lossy(&got.body).into_owned();
+        assert!(got.status == 200 && seen.contains("content-length=5"), "{got:?}");
+        assert!(!seen.contains("upgrade") && !seen.contains("http2-settings"), "{seen}");
+    }
 }
 
 #[test]

@@ -6,11 +6,12 @@ use axum::Router;
 use axum::routing::{any, post as route_post};
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderName};
-use stanchion_core::{FencingToken, InFlight, Policy, Wait};
+use stanchion_core::{Acquire, CasLock, FencingToken, InFlight, Key, Locks, MemoryStore, Policy, Wait};
 use stanchion_http::key::KeyRules;
+use stanchion_http::proxy::Proxy;
 
-use super::{in_front_of, run, start};
-use crate::web::{Runs, post, route, serve};
+use super::{SPELLINGS, in_front_of, run, start};
+use crate::web::{Runs, guard, post, route, serve};
 
 fn counting() -> (Router, Runs) {
     let runs = Runs::default();
@@ -56,10 +57,47 @@ async fn another_spelling_of_the_path_does_not_evade_the_guard() {
     for path in ["/guarded/x", "//guarded/x", "/%67uarded/x", "/guarded//x/"] {
         assert_eq!(post(proxy.at, path).send().await.slug(), Some((400, "idempotency-key-missing".into())), "{path}");
     }
-    for path in ["/other/../guarded/x", "/other/%2e%2e/guarded/x", "/./guarded/x", "/other/..%2fguarded/x"] {
+    for path in [
+        "/other/../guarded/x",
+        "/other/%2e%2e/guarded/x",
+        "/./guarded/x",
+        "/other/..%2fguarded/x",
+        "/guarded%2Fx",
+        "/guarded%2fx",
+        "/guarded%5Cx",
+        "/guarded%00/x",
+        "/guarded;v=1/x",
+        "/guarded%3Bv=1/x",
+        "/guarded%/x",
+        "/%zz",
+    ] {
         assert_eq!(post(proxy.at, path).send().await.slug(), Some((501, "unsupported".into())), "{path}");
     }
     assert_eq!(runs.count(), 0);
+    // Control: what everybody reads in one way passes.
+    for path in ["/a%20b", "/a:b,c=d@e+f", "/caf%C3%A9", "/100%25", "/a.b/..c", "/a?b=%2F;%zz"] {
+        assert_eq!(post(proxy.at, path).send().await.status, 201, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn another_spelling_of_the_path_does_not_evade_the_lock() {
+    let (app, runs) = counting();
+    let store = MemoryStore::new();
+    let policy = route().key(KeyRules::optional()).lock("order:{path.2}".parse().unwrap(), Wait::No);
+    let proxy = Proxy::new(guard(&store), &format!("http://{}", serve(app).await))
+        .and_then(|proxy| proxy.route("/orders/*".parse()?, policy))
+        .unwrap();
+    let proxy = run(proxy).await;
+    let held = Locks::new(CasLock::new(store)).acquire(&Acquire::new(Key::new("order:7").unwrap())).await.unwrap();
+    for path in SPELLINGS {
+        assert_eq!(post(proxy.at, path).send().await.slug(), Some((409, "lock-busy".into())), "{path}");
+    }
+    assert_eq!(runs.count(), 0);
+    held.release().await.unwrap();
+    for path in SPELLINGS {
+        assert_eq!(post(proxy.at, path).send().await.status, 201, "{path}");
+    }
 }
 
 /// Reads, lets others run, writes: loses updates unless it is alone.

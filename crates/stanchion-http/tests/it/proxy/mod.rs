@@ -15,6 +15,10 @@ use tokio::task::JoinHandle;
 
 use crate::web::guard;
 
+/// One order, for many services.
+const SPELLINGS: [&str; 7] =
+    ["/orders/7", "//orders/7", "/orders//7", "/orders/7/", "///orders///7///", "/orders/%37", "//%6Frders/%37//"];
+
 /// A running proxy.
 struct Running {
     at: SocketAddr,
