@@ -9,6 +9,7 @@ use crate::target::Target;
 
 const OURS: &str = "stanchion, key and lock";
 const RAW: &str = "raw redis-rs, the same two scripts";
+const KEYED: &str = "stanchion, key only";
 const IDEMPOTENT: &str = "idempotent 2.0.0 (key only)";
 const POWERTOOLS: &str = "Powertools for Python (key only)";
 
@@ -26,6 +27,7 @@ fn fresh(tasks: usize, least: f64, folder: Option<&Path>) -> Bench {
     let mut subjects = vec![
         subject(RAW, "redis-guard-scripts", Place::Redis),
         subject(OURS, "stanchion-guard", Place::Redis).setting("process").of(RAW),
+        subject(KEYED, "stanchion-claim", Place::Redis).setting("process").of(RAW),
         subject(IDEMPOTENT, "idempotent", Place::Redis).by(peers::idempotent(folder)).setting("fresh").of(RAW),
     ];
     if tasks == 1 {

@@ -230,6 +230,8 @@ struct Commits {
     db: Connection,
     value: [u8; 620],
     number: u64,
+    key: String,
+    fresh: bool,
 }
 
 impl Commits {
@@ -249,6 +251,9 @@ impl Commits {
 
 impl BlockingClient for Commits {
     fn take(&mut self) -> Outcome {
+        if self.fresh {
+            self.key = Owner::random().to_hex();
+        }
         self.commit()?;
         self.commit()
     }
@@ -258,11 +263,14 @@ impl BlockingClient for Commits {
     }
 }
 
-/// Place: the file, `synchronous`. Two commits are what claim and outcome cost at least.
+/// Place: the file, `synchronous` (with `fresh ` before it: under a new key each time). Two commits are what claim and outcome cost at least.
 pub(super) fn sqlite(job: &Job) -> Outcome<Tally> {
     let db = Connection::open(place(job, 0)?)?;
     db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    db.pragma_update(None, "synchronous", place(job, 1)?)?;
-    db.execute_batch("CREATE TABLE IF NOT EXISTS record (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID").map_err(Fault::from)?;
-    run_threads(job, vec![Commits { db, value: VALUE, number: 0 }])
+    let setting = place(job, 1)?;
+    let (fresh, level) = setting.strip_prefix("fresh ").map_or((false, setting), |level| (true, level));
+    db.pragma_update(None, "synchronous", level)?;
+    db.execute_batch("CREATE TABLE IF NOT EXISTS record (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        .map_err(Fault::from)?;
+    run_threads(job, vec![Commits { db, value: VALUE, number: 0, key: "k".into(), fresh }])
 }

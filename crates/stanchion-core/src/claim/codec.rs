@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, Before, Body, Claim, Keep, Note, Outcome, Response, Runner, State};
@@ -12,6 +12,7 @@ use crate::{CallKey, Error, ErrorKind, Fingerprint, Owner, Result, Scope};
 
 const MAGIC: &[u8; 4] = b"stc1";
 const FRONT: usize = 8;
+const HEAD_USUAL: usize = 1024;
 /// Two years.
 const TIME_MAX_MS: u64 = 2 * 366 * 24 * 60 * 60 * 1000;
 
@@ -136,15 +137,17 @@ impl Claim {
                 },
             }),
         };
-        // Nothing in it can fail: texts and numbers only.
-        let head = serde_json::to_vec(&head).unwrap_or_default();
         let body = response.and_then(Response::bytes).map_or(&[][..], |body| body);
-        let mut out = BytesMut::with_capacity(FRONT + head.len() + body.len());
-        out.put_slice(MAGIC);
-        out.put_u32(u32::try_from(head.len()).unwrap_or(u32::MAX));
-        out.put_slice(&head);
-        out.put_slice(body);
-        out.freeze()
+        // Room for an ordinary head: growing by halves would copy it several times.
+        let mut out = Vec::with_capacity(FRONT + HEAD_USUAL + body.len());
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&[0; 4]);
+        // Nothing in it can fail: texts and numbers, written into memory.
+        serde_json::to_writer(&mut out, &head).unwrap_or_default();
+        let len = u32::try_from(out.len() - FRONT).unwrap_or(u32::MAX);
+        out[4..FRONT].copy_from_slice(&len.to_be_bytes());
+        out.extend_from_slice(body);
+        out.into()
     }
 
     /// Reads a record's value.
