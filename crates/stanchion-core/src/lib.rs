@@ -2,8 +2,8 @@
 
 mod acquire;
 mod background;
-mod capability;
 mod call;
+mod capability;
 mod cas_lock;
 mod chaos;
 pub mod claim;

@@ -93,6 +93,8 @@ impl Service<Request<Body>> for Forward {
                 Ok(Ok(answer)) => {
                     let mut answer = answer.map(|body| Body::new(Timed::new(body, time)));
                     headers::strip(answer.headers_mut());
+                    // The version is a matter of each connection; an old upstream must not end ours.
+                    *answer.version_mut() = http::Version::HTTP_11;
                     answer.extensions_mut().insert(Alone(time));
                     Ok(answer)
                 }

@@ -45,6 +45,25 @@ async fn bodies_of_unguarded_requests_are_streamed_both_ways() {
     read_until(&mut socket, "second").await;
 }
 
+#[tokio::test]
+async fn an_upstream_of_the_old_version_does_not_lend_its_version_to_us() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let old = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            read_until(&mut socket, "\r\n\r\n").await;
+            socket.write_all(b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+        }
+    });
+    let proxy = start(old, route()).await;
+    let mut socket = TcpStream::connect(proxy.at).await.unwrap();
+    for _ in 0..2 {
+        socket.write_all(b"GET /other HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let seen = read_until(&mut socket, "ok").await;
+        assert!(seen.starts_with("HTTP/1.1 200"), "{seen}");
+    }
+}
+
 async fn echo_of_headers() -> SocketAddr {
     let app = Router::new().fallback(|method: Method, uri: http::Uri, headers: HeaderMap| async move {
         let lines: Vec<_> =
