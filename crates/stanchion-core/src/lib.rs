@@ -3,6 +3,7 @@
 mod acquire;
 mod background;
 mod call;
+mod call_key;
 mod capability;
 mod cas_lock;
 mod chaos;
@@ -40,7 +41,8 @@ mod turn;
 mod versioned;
 
 pub use acquire::{Acquire, Mode, SLOTS_MAX, TTL_DEFAULT, TTL_RANGE, Wait};
-pub use call::{CALL_KEY_MAX_BYTES, Call, CallKey, ClaimId, Scope};
+pub use call::{Call, ClaimId, Scope};
+pub use call_key::{CALL_KEY_MAX_BYTES, CallKey};
 pub use capability::{Capability, Hold, Survives};
 pub use cas_lock::CasLock;
 pub use chaos::{Chaos, ChaosLock, ChaosStore};
