@@ -11,14 +11,14 @@ use crate::{
 };
 
 /// Everything is ours: the first byte may leave.
-pub(super) struct Begun {
+pub(super) struct Ready {
     pub(super) claim: Option<Running>,
     pub(super) leases: Leases,
     pub(super) degraded: bool,
 }
 
 pub(super) enum Start {
-    Run(Begun),
+    Run(Ready),
     Answer(Answer),
 }
 
@@ -34,7 +34,7 @@ impl Guard {
             .with("call", &call.scope)
             .hint("use claim_in_transaction of the PostgreSQL or SQLite store"));
         }
-        // What was begun here while the store was away is answered from here.
+        // What was ready here while the store was away is answered from here.
         if let (Some((claims, locks)), Some(id)) = (self.local.get(), call.claim_id())
             && claims.get(&id).await?.is_some()
         {
@@ -56,7 +56,7 @@ impl Guard {
         match self.on_store_down {
             OnStoreDown::ReadOnly if call.policy.effect == Effect::ReadOnly => {
                 loud("read_only");
-                Ok(Start::Run(Begun { claim: None, leases: Leases::default(), degraded: true }))
+                Ok(Start::Run(Ready { claim: None, leases: Leases::default(), degraded: true }))
             }
             OnStoreDown::Local => {
                 loud("local");
@@ -73,7 +73,7 @@ async fn local_start(claims: &Idempotency, locks: &Locks, call: &Call) -> Result
     let weak = Policy::clone(&call.policy).allow_weak();
     let call = Call { policy: Arc::new(weak), ..call.clone() };
     Ok(match start(claims, locks, &call).await.map_err(|e| nothing_sent(e.error))? {
-        Start::Run(begun) => Start::Run(Begun { degraded: true, ..begun }),
+        Start::Run(ready) => Start::Run(Ready { degraded: true, ..ready }),
         Start::Answer(answer) => Start::Answer(Answer { degraded: true, ..answer }),
     })
 }
@@ -87,7 +87,7 @@ fn local() -> (Idempotency, Locks) {
 /// Whatever went wrong before anything was sent to the tool: nothing ran.
 pub(super) fn nothing_sent(e: Error) -> Error {
     match e.ran() {
-        Ran::Maybe => Error::new(ErrorKind::Unavailable, "the call was not begun, so nothing was sent").because(e),
+        Ran::Maybe => Error::new(ErrorKind::Unavailable, "the call was not ready, so nothing was sent").because(e),
         Ran::No => e,
     }
 }
@@ -107,7 +107,7 @@ impl From<Error> for NotStarted {
 }
 
 async fn start(idempotency: &Idempotency, locks: &Locks, call: &Call) -> Result<Start, NotStarted> {
-    let run = |claim, leases| Ok(Start::Run(Begun { claim, leases, degraded: false }));
+    let run = |claim, leases| Ok(Start::Run(Ready { claim, leases, degraded: false }));
     let Some(key) = call.key.as_ref().filter(|_| call.policy.effect != Effect::ReadOnly) else {
         return run(None, locks.acquire_all(&call.locks).await?);
     };

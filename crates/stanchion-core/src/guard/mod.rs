@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 pub use self::breaker::Breaker;
 
-use self::begin::{Begun, Start};
+use self::begin::{Ready, Start};
 use self::limits::Limits;
 use crate::pause::pause_point;
 use crate::{Answer, Call, ClaimId, Error, ErrorKind, FencingToken, Idempotency, Limiter, Locks, Reply, Result};
@@ -241,8 +241,8 @@ impl Guard {
         Work: Future<Output = Reply>,
     {
         let mut admitted = self.limits.admit(&call.scope, self.locks.clock(), self.on_store_down).await?;
-        let Begun { claim, leases, degraded } = match self.begin(call).await? {
-            Start::Run(begun) => begun,
+        let Ready { claim, leases, degraded } = match self.begin(call).await? {
+            Start::Run(ready) => ready,
             Start::Answer(answer) => return Ok(answer),
         };
         let pass = begin::pass(claim.as_ref(), &leases);

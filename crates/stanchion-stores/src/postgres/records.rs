@@ -144,6 +144,35 @@ fn check(row: &Row, key: &Key, cond: Cond) -> Result<()> {
     }
 }
 
+/// The arguments of `record_put`.
+pub(super) struct Put<'a> {
+    key: &'a str,
+    value: &'a [u8],
+    cond: Condition,
+    ttl: Option<i64>,
+    hash: String,
+}
+
+impl<'a> Put<'a> {
+    pub(super) fn new(namespace: &str, key: &'a Key, value: &'a [u8], cond: Cond, ttl: Option<Duration>) -> Self {
+        let (cond, ttl, hash) = (Condition::from(cond), ttl.map(millis), watch_name(namespace, key));
+        Self { key: key.as_str(), value, cond, ttl, hash }
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 8] {
+        [
+            (&self.key, Type::TEXT),
+            (&self.value, Type::BYTEA),
+            (&self.cond.kind, Type::INT4),
+            (&self.cond.version, Type::INT8),
+            (&self.cond.fence, Type::INT8),
+            (&self.cond.nonce, Type::INT8),
+            (&self.ttl, Type::INT8),
+            (&self.hash, Type::TEXT),
+        ]
+    }
+}
+
 #[async_trait]
 impl RecordStore for PostgresStore {
     fn capability(&self) -> Capability {
@@ -168,18 +197,8 @@ impl RecordStore for PostgresStore {
 
     async fn put(&self, key: &Key, value: Bytes, cond: Cond, ttl: Option<Duration>) -> Result<Version> {
         check_size(key, &value)?;
-        let (c, ttl, hash) = (Condition::from(cond), ttl.map(millis), watch_name(&self.namespace, key));
-        let params: [Param<'_>; 8] = [
-            (&key.as_str(), Type::TEXT),
-            (&&value[..], Type::BYTEA),
-            (&c.kind, Type::INT4),
-            (&c.version, Type::INT8),
-            (&c.fence, Type::INT8),
-            (&c.nonce, Type::INT8),
-            (&ttl, Type::INT8),
-            (&hash, Type::TEXT),
-        ];
-        let row = self.pool.one(&self.sql.put, &params, Effect::Write).await?;
+        let put = Put::new(&self.namespace, key, &value, cond, ttl);
+        let row = self.pool.one(&self.sql.put, &put.params(), Effect::Write).await?;
         check(&row, key, cond)?;
         Ok(Version::new(column::<i64>(&row, "version")?.cast_unsigned()))
     }

@@ -11,9 +11,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
 use super::error::{Effect, running};
-use super::lease::millis;
-use super::pool::{Param, column, unexpected};
-use super::records::{Condition, READ, check_size, record, watch_name};
+use super::pool::{column, unexpected};
+use super::records::{Put, READ, check_size, record};
 use super::schema::Schema;
 use crate::in_transaction::{Decided, InTransaction, Wanted, done, not_ours};
 
@@ -160,19 +159,8 @@ impl TransactionClaim {
         let sql = self.table.0.sql(
             "SELECT CASE WHEN txid_current() = $9 THEN stanchion.record_put($1, $2, $3, $4, $5, $6, $7, $8)::text END AS answer",
         );
-        let (c, hash) = (Condition::from(Cond::Version(self.version)), watch_name(self.table.0.name(), &key));
-        let ttl = millis(ttl);
-        let params: [Param<'_>; 9] = [
-            (&key.as_str(), Type::TEXT),
-            (&&value[..], Type::BYTEA),
-            (&c.kind, Type::INT4),
-            (&c.version, Type::INT8),
-            (&c.fence, Type::INT8),
-            (&c.nonce, Type::INT8),
-            (&ttl, Type::INT8),
-            (&hash, Type::TEXT),
-            (&self.number, Type::INT8),
-        ];
+        let put = Put::new(self.table.0.name(), &key, &value, Cond::Version(self.version), Some(ttl));
+        let params: Vec<_> = put.params().into_iter().chain([(&self.number as _, Type::INT8)]).collect();
         let row = transaction.query_typed_one(&sql, &params).await.map_err(failed)?;
         match column::<Option<&str>>(&row, "answer")? {
             // The first field of the row is the status.
@@ -240,18 +228,8 @@ impl Table {
         let sql = self.0.sql(
             "SELECT p.status, p.version, txid_current() AS number FROM stanchion.record_put($1, $2, $3, $4, $5, $6, $7, $8) p",
         );
-        let (c, hash, ttl) = (Condition::from(cond), watch_name(self.0.name(), key), ttl.map(millis));
-        let params: [Param<'_>; 8] = [
-            (&key.as_str(), Type::TEXT),
-            (&value, Type::BYTEA),
-            (&c.kind, Type::INT4),
-            (&c.version, Type::INT8),
-            (&c.fence, Type::INT8),
-            (&c.nonce, Type::INT8),
-            (&ttl, Type::INT8),
-            (&hash, Type::TEXT),
-        ];
-        let row = transaction.query_typed_one(&sql, &params).await.map_err(failed)?;
+        let put = Put::new(self.0.name(), key, value, cond, ttl);
+        let row = transaction.query_typed_one(&sql, &put.params()).await.map_err(failed)?;
         if column::<i32>(&row, "status")? != 0 {
             return Ok(None);
         }

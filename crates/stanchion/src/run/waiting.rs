@@ -1,6 +1,7 @@
 //! Waiting for the lock, and saying so.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -25,23 +26,26 @@ pub(super) async fn acquire(locks: &Locks, requests: &[Acquire], quiet: bool, si
     let shown = Shown { live: std::io::stderr().is_terminal(), quiet, lines: Cell::new(0), since: Instant::now() };
     let acquiring = locks.acquire_all(requests);
     // Beside the others: a store that is slow to list must hold up neither a signal nor the lock itself.
-    let telling = async {
-        loop {
-            tokio::time::sleep(PATIENCE).await;
-            shown.waiting(locks, requests).await;
-        }
-    };
+    let telling = tell(&shown, locks, requests);
     let outcome = tokio::select! {
         biased;
         signal = signals.next() => Ok(Waited::Interrupted(signal.number())),
         leases = acquiring => leases.map(Waited::Acquired),
-        () = telling, if !quiet && requests.iter().any(|req| req.wait != Wait::No) => unreachable!("it tells for ever"),
+        never = telling, if !quiet && requests.iter().any(|req| req.wait != Wait::No) => match never {},
     };
     shown.clear();
     if matches!(outcome, Ok(Waited::Acquired(_))) {
         shown.acquired(requests);
     }
     outcome
+}
+
+/// Says now and then what we wait for, until somebody else ends it.
+async fn tell(shown: &Shown, locks: &Locks, requests: &[Acquire]) -> Infallible {
+    loop {
+        tokio::time::sleep(PATIENCE).await;
+        shown.waiting(locks, requests).await;
+    }
 }
 
 /// What the user has been told.

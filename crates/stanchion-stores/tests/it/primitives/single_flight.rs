@@ -53,11 +53,11 @@ async fn marked(records: Arc<dyn RecordStore>) -> &'static str {
     }
     let end = Instant::now() + LEASE * 3;
     while Instant::now() < end {
-        records.changed(&report(), None, end).await.unwrap();
-        if records.get(&report()).await.unwrap().unwrap().value != "computing" {
+        let found = records.get(&report()).await.unwrap().unwrap();
+        if found.value != "computing" {
             return "SOMETHING";
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        records.changed(&report(), Some(found.version), end).await.unwrap();
     }
     "NOTHING"
 }
