@@ -39,9 +39,32 @@ struct Link {
     framing: Mutex<Box<dyn Framing>>,
 }
 
+/// A connection that is not over yet.
+struct Open {
+    number: u64,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.shared.open().remove(&self.number);
+    }
+}
+
 pub(super) async fn run(client: TcpStream, number: u64, shared: Arc<Shared>) {
-    let mut control = shared.control.subscribe();
-    let cuts = control.borrow_and_update().cuts;
+    let control = shared.control.subscribe();
+    let cuts = {
+        // Under the same lock as a cut, which meets this connection or comes before it.
+        let mut open = shared.open();
+        open.insert(number);
+        control.borrow().cuts
+    };
+    // Dropped last: both sockets are closed by then.
+    let _open = Open { number, shared: Arc::clone(&shared) };
+    serve(client, number, shared, control, cuts).await;
+}
+
+async fn serve(client: TcpStream, number: u64, shared: Arc<Shared>, mut control: watch::Receiver<Control>, cuts: u64) {
     let mut stalled = shared.control.subscribe();
     let ended = async {
         pass_blackhole(&mut stalled).await;

@@ -23,14 +23,21 @@ mod plan;
 mod postgres;
 mod resp;
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub use framing::Protocol;
 pub use plan::{Fault, Message, Plan, Rates};
+
+use crate::eventually::eventually_sync;
+
+/// How long a busy machine may need to break connections.
+const CUT: Duration = Duration::from_secs(30);
 
 /// A proxy on a loopback port. It runs on a thread of its own, so that a test which blocks does not block it.
 ///
@@ -117,6 +124,8 @@ struct Shared {
     plan: Mutex<Plan>,
     counts: Mutex<Counts>,
     control: watch::Sender<Control>,
+    /// Connections that are not over.
+    open: Mutex<BTreeSet<u64>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,6 +138,10 @@ struct Control {
 impl Shared {
     fn plan(&self) -> MutexGuard<'_, Plan> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count(&self, change: impl FnOnce(&mut Counts)) {
@@ -170,6 +183,7 @@ impl FaultProxy {
             plan: Mutex::new(Plan::pass()),
             counts: Mutex::default(),
             control: watch::Sender::new(Control::default()),
+            open: Mutex::default(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime for the proxy");
@@ -233,7 +247,7 @@ impl FaultProxy {
         *self.shared.plan() = plan;
     }
 
-    /// Breaks every open connection now; new ones are welcome.
+    /// Breaks every open connection now, and returns when all are broken; new ones are welcome.
     ///
     /// ```
     /// # use std::{io::{Read as _, Write as _}, net::TcpStream};
@@ -257,8 +271,16 @@ impl FaultProxy {
     /// assert!(ask(&mut another, "PING").is_ok());
     /// # }
     /// ```
+    ///
+    /// # Panics
+    /// When the proxy gets no time to do it.
     pub fn cut_all(&self) {
-        self.shared.control.send_modify(|control| control.cuts += 1);
+        let cut = {
+            let open = self.shared.open();
+            self.shared.control.send_modify(|control| control.cuts += 1);
+            open.clone()
+        };
+        eventually_sync(CUT, "every connection is cut", || self.shared.open().is_disjoint(&cut));
     }
 
     /// While on, nothing moves in either direction and connections stay open, as behind a dead switch. Bytes that

@@ -53,7 +53,7 @@ pub(super) struct Facts {
     pub(super) doubted: BTreeSet<Id>,
     /// Calls to which the store did not answer.
     pub(super) unheard: BTreeSet<Id>,
-    /// Calls whose worker stood still.
+    /// Calls whose worker stood still, or whose store took its time.
     pub(super) stalled: BTreeSet<Id>,
     /// What must never be asked of the store.
     pub(super) forbidden: Vec<String>,
@@ -85,7 +85,7 @@ impl Facts {
             self.read_line(worker, &words, &mut open).unwrap_or_else(|| panic!("{worker}: what is {words:?}?"));
             last = open.clone().or(last);
             // It is noticed afterwards: the call may have ended in between.
-            if words[0] == "stall" {
+            if matches!(words[0], "stall" | "slow") {
                 self.stalled.extend(last.clone());
             }
         }
@@ -102,8 +102,10 @@ impl Facts {
                 if *kind == "unknown" && *replayed == "false" {
                     self.doubted.insert(id(principal, index)?);
                 }
-                // Refused because an answer of the store was lost; not because it could not be reached.
-                let lost = ["did_not_answer", "could_not_be_marked"].iter().any(|words| body.contains(words));
+                // Refused because an answer of the store was lost, or with a mark that is still to be taken back; not because
+                // the store could not be reached.
+                let lost = ["did_not_answer", "could_not_be_marked", "was_held_up"];
+                let lost = lost.iter().any(|words| body.contains(words));
                 if lost || (*kind != "error" && *recorded == "false") {
                     self.unheard.insert(id(principal, index)?);
                 }
@@ -137,10 +139,34 @@ impl Facts {
             }),
             ["late", ..] => self.late += 1,
             ["fenced", ..] => self.fenced += 1,
-            ["stall", _] => {}
+            ["stall" | "slow", _] => {}
             ["delete" | "open-ttl", ..] => self.forbidden.push(format!("{worker}: {}", words.join(" "))),
             _ => return None,
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_belongs_to_the_call_that_was_under_way() {
+        let lines = [
+            "start alice 1 wait",
+            "slow 50",
+            "answer alice 1 wait unknown false true the_lock_was_lost",
+            "start mallory 2 mallory",
+            "answer mallory 2 mallory unknown false true the_lock_was_lost",
+            // Noticed when it is over.
+            "stall 300",
+            "start alice 3 wait",
+            "answer alice 3 wait unknown false true the_lock_was_lost",
+        ];
+        let mut facts = Facts::default();
+        facts.read_worker("w0-0", lines.map(|line| line.split(' ').map(str::to_owned).collect()).into());
+        assert_eq!(facts.stalled, BTreeSet::from([("alice".to_owned(), 1), ("mallory".to_owned(), 2)]));
+        assert_eq!(facts.doubted.len(), 3);
     }
 }

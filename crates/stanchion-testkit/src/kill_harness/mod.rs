@@ -35,6 +35,7 @@ mod profile;
 mod report;
 mod seed;
 mod slot;
+mod slow;
 mod tool;
 mod watch;
 mod wire;

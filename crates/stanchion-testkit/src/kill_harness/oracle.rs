@@ -8,6 +8,7 @@ use stanchion_core::claim::Claim;
 
 use super::facts::{Facts, Told};
 use super::faults::{Done, Outcome};
+use super::log::Effect;
 use super::profile::{ALICE, Plan, Says};
 use super::report::{Invariant, Report, Violations};
 use super::tool::shown;
@@ -15,7 +16,7 @@ use super::watch::{Id, Watch, remembers};
 use super::{Design, Setup};
 
 /// A fresh caller has its answer within this time, on a busy machine as well.
-const PROMPT: Duration = Duration::from_secs(10);
+pub(super) const PROMPT: Duration = Duration::from_secs(10);
 
 pub(super) fn judge(
     setup: &Setup,
@@ -29,7 +30,7 @@ pub(super) fn judge(
     let facts = Facts::read(folder);
     let mut found = watch.violations;
     effects(&facts, &mut found);
-    let collisions = collisions(&facts);
+    let collisions = collisions(&facts.effects);
     answers(&facts, &mut found);
     let mut bounds = (0, 0);
     if setup.design != Design::Seed {
@@ -53,7 +54,7 @@ pub(super) fn judge(
     Report {
         name: plan.name.clone(),
         seed: plan.seed,
-        keys: plan.keys,
+        keys: asked.len(),
         pauses: done.pauses.len(),
         lost_answers: facts.affected().iter().filter(lost).count(),
         calls: facts.told.len(),
@@ -85,10 +86,10 @@ fn effects(facts: &Facts, found: &mut Violations) {
 }
 
 /// Calls that read the same number under one lock.
-fn collisions(facts: &Facts) -> Vec<(Id, Id)> {
+pub(super) fn collisions(effects: &[Effect]) -> Vec<(Id, Id)> {
     let mut drawn: HashMap<(u64, u64), Id> = HashMap::new();
     let mut met = Vec::new();
-    for effect in &facts.effects {
+    for effect in effects {
         let id = (effect.principal.clone(), effect.index);
         if let Some(other) = effect.drawn.and_then(|number| drawn.insert(number, id.clone())) {
             met.push((other, id));
@@ -229,7 +230,8 @@ fn unknown(
             Outcome::Known => {}
         }
     }
-    // The lock of a call that stood still for too long is given to another, and then nobody can tell.
+    // The lock of a call that stood still for too long, or could not renew it in time, is given to another, and then nobody
+    // can tell.
     let lost = |id: &&Id| plan.profile(id.1).locks.0.is_some() && facts.doubted.contains(*id);
     let paused: BTreeSet<Id> = done.pauses.iter().filter_map(|paused| Some(id(&paused.open?))).collect();
     may.extend(facts.stalled.union(&paused).filter(lost).cloned());

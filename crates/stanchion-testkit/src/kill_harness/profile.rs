@@ -93,6 +93,12 @@ impl Plan {
         })
     }
 
+    /// A delay that can cost a lock. Between two signs of life at most four of them come together (the request that earned
+    /// the lock, the timer, the request that renews it, its answer), and two thirds of the lease are left for them.
+    pub(super) fn delay(&self) -> Duration {
+        self.lease / 8
+    }
+
     pub(super) fn profile(&self, index: usize) -> Profile {
         let draw = |salt: u64, of: u64| mix(self.seed ^ mix(index as u64 ^ (salt << 32))) % of;
         let says = match draw(1, 100) {

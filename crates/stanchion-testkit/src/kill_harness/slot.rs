@@ -1,6 +1,6 @@
 //! One place for a worker: the process that is in it now, and what it is doing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::faults::Open;
@@ -9,8 +9,8 @@ use super::worker::How;
 use crate::pause::PauseDir;
 use crate::process::Child;
 
-/// How long a worker may take for anything at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a worker may take for anything at all, on a busy machine and with a store that is away.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
@@ -95,6 +95,8 @@ impl Slot {
 
     pub(super) fn hold(&self, point: &str) {
         self.pauses.hold(point);
+        // A worker that just saw an earlier hold may say so after its end. From here on, whoever says it is held.
+        std::fs::remove_file(self.reached(point)).ok();
     }
 
     pub(super) fn release(&self, point: &str) {
@@ -102,7 +104,11 @@ impl Slot {
     }
 
     pub(super) fn has_reached(&self, point: &str) -> bool {
-        self.pauses.path().join(format!("{point}.reached")).exists()
+        self.reached(point).exists()
+    }
+
+    fn reached(&self, point: &str) -> PathBuf {
+        self.pauses.path().join(format!("{point}.reached"))
     }
 
     /// SIGKILL. What was under way?

@@ -116,7 +116,7 @@ impl Tool {
             write(&file, fence, number);
         }
         // Without a fence it is the control, which is given every chance to lose.
-        tokio::time::sleep(if fence.is_some() { GAP } else { GAP * 5 }).await;
+        tokio::time::sleep(if fence.is_some() { GAP } else { GAP * 10 }).await;
         let number = match fence {
             Some(fence) => match read(&file) {
                 (floor, number) if floor == fence => number,

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::log::Log;
 use super::profile::Plan;
+use super::slow::timed;
 use super::{Bug, Design, Stores};
 
 #[derive(Debug, Clone)]
@@ -29,8 +30,8 @@ struct Inner {
     fused: Arc<dyn Fused>,
     log: Arc<Log>,
     plan: Plan,
-    /// What was last read of each claim.
-    seen: Mutex<HashMap<Key, Record>>,
+    /// What was read of each claim. Older versions too: a sweep and a write of our own may overtake each other.
+    seen: Mutex<HashMap<(Key, Version), Record>>,
 }
 
 impl Wire {
@@ -44,16 +45,13 @@ impl Wire {
 
     fn see(&self, key: &Key, record: Option<&Record>) {
         let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        match record {
-            Some(record) => drop(seen.insert(key.clone(), record.clone())),
-            None => drop(seen.remove(key)),
-        }
+        seen.extend(record.map(|record| ((key.clone(), record.version), record.clone())));
     }
 
-    /// The claim of which `version` was last read here.
+    /// The claim as `version`, if that was read here.
     fn before(&self, key: &Key, version: Version) -> Option<(Claim, Record)> {
         let seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let record = seen.get(key).filter(|record| record.version == version)?;
+        let record = seen.get(&(key.clone(), version))?;
         Some((Claim::decode(&record.value).ok()?, record.clone()))
     }
 
@@ -161,7 +159,8 @@ impl Fused for Wire {
     async fn begin(&self, begin: &Begin) -> Result<Begun> {
         let planted = self.bug().and_then(|bug| bug.written(&begin.granted, false));
         let sent = Begin { granted: planted.unwrap_or_else(|| begin.granted.clone()), ..begin.clone() };
-        let begun = in_two("kill.mid-begin", self.0.fused.begin(&sent)).await?;
+        let limit = self.0.plan.delay();
+        let begun = in_two("kill.mid-begin", timed(&self.0.log, limit, self.0.fused.begin(&sent))).await?;
         let written = |value: &Bytes, version: Version| {
             let record = Record { value: value.clone(), version, fence: None, times: None };
             self.see(&begin.key, Some(&record));

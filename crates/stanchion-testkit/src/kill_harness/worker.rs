@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stanchion_core::{
-    Acquire, Answer, Call, Error, Guard, Idempotency, InFlight, Key, Locks, Pass, Policy, RecordStore, Result, Wait,
+    Acquire, Answer, Call, Error, Guard, Idempotency, InFlight, Key, LockBackend, Locks, Pass, Policy, RecordStore,
+    Result, Wait,
 };
 use tokio::sync::mpsc;
 
 use super::log::Log;
 use super::profile::{ALICE, FOLDER, MALLORY, PLAN, Plan, WHO, wall_ms};
+use super::slow::Slow;
 use super::tool::{Tool, answered};
 use super::wire::Wire;
 use super::{Design, Stores, seed};
@@ -69,7 +71,9 @@ pub(super) async fn work(stores: Stores, direct: Arc<dyn RecordStore>) {
     let log = Arc::new(Log::open(&folder.join(format!("{who}.log"))));
     let tool = Arc::new(Tool::new(folder, &plan, &who, &log, direct));
     let wire = Wire::new(&stores, &plan, &log);
-    let claims = Idempotency::new(Arc::new(wire.clone()), Arc::clone(&stores.locks)).fused(Arc::new(wire));
+    let locks: Arc<dyn LockBackend> =
+        Arc::new(Slow { locks: Arc::clone(&stores.locks), log: Arc::clone(&log), limit: plan.delay() });
+    let claims = Idempotency::new(Arc::new(wire.clone()), Arc::clone(&locks)).fused(Arc::new(wire));
     // The first two workers live an hour ahead and an hour behind; the third remembers answers by itself.
     let claims = match who.split('-').next() {
         Some("w0") => claims.wall_clock(|| wall_ms() + HOUR),
@@ -77,7 +81,7 @@ pub(super) async fn work(stores: Stores, direct: Arc<dyn RecordStore>) {
         Some("w2") => claims.cache(1000),
         _ => claims,
     };
-    let guard = Guard::with(claims, Locks::shared(stores.locks));
+    let guard = Guard::with(claims, Locks::shared(locks));
     let worker = Worker { plan, log, tool, records: stores.records, guard };
     let mut orders = orders();
     say("READY");
@@ -88,7 +92,7 @@ pub(super) async fn work(stores: Stores, direct: Arc<dyn RecordStore>) {
     };
     tokio::select! {
         () = obey => {}
-        () = notice_stalls(&worker.log, worker.plan.lease) => {}
+        () = notice_stalls(&worker.log, worker.plan.delay()) => {}
     }
 }
 
@@ -112,12 +116,12 @@ fn say(line: &str) {
 }
 
 /// A worker that was stopped, or got no time, may lose its locks: that is a fault like others, and is counted as one.
-async fn notice_stalls(log: &Log, lease: Duration) {
+async fn notice_stalls(log: &Log, limit: Duration) {
     loop {
         let before = Instant::now();
         tokio::time::sleep(TICK).await;
         let stood = before.elapsed();
-        if stood > lease / 3 {
+        if stood > limit {
             log.line(&format!("stall {}", stood.as_millis()));
         }
     }
@@ -168,7 +172,10 @@ impl Worker {
             },
         };
         self.log.line(&format!("answer {principal} {index} {name} {kind} {replayed} {recorded} {body}"));
-        kind
+        match kind.as_str() {
+            "error" => format!("error {}", body.split(':').next().unwrap_or_default()),
+            _ => kind,
+        }
     }
 
     async fn guarded(&self, index: usize, how: How) -> Result<Answer> {

@@ -16,10 +16,13 @@ use stanchion_testkit::{FaultProxy, Plan, Protocol, Rates};
 
 type Restart = Pin<Box<dyn Future<Output = ()>>>;
 
+/// How long a busy machine may take for what comes at last.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Opens the store, which may be away just now.
 async fn open(url: &str) -> Stores {
     let opened = OnceLock::new();
-    eventually(Duration::from_secs(30), "the store can be opened", || async {
+    eventually(PATIENCE, "the store can be opened", || async {
         match stanchion_stores::open(url).await {
             Ok(store) => opened.set(store).is_ok(),
             Err(e) if e.ran() == Ran::No && e.kind() != ErrorKind::Unavailable => panic!("{url}: {e}"),
@@ -125,8 +128,11 @@ async fn disturbed(proxy: &Arc<FaultProxy>, url: &str, direct: &str, restart: im
                 1 => proxy.cut_all(),
                 _ => {
                     let rates = Rates { lose_reply: 0.1, reset: 0.02, ..Rates::default() };
+                    let before = proxy.counts().lost_replies;
                     proxy.set_plan(Plan::seeded(u64::from(number), rates));
                     tokio::time::sleep(Duration::from_millis(700)).await;
+                    // On a busy machine that may have been a few requests only.
+                    eventually(PATIENCE, "a reply is lost", || async { proxy.counts().lost_replies > before }).await;
                     proxy.set_plan(Plan::pass());
                 }
             }

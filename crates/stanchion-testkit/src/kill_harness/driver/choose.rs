@@ -80,13 +80,13 @@ impl Driver<'_> {
     /// A call that nobody has made yet: of a new key, else by the other caller.
     fn new_call(&self, fits: impl Fn(Profile) -> bool) -> Option<(usize, How)> {
         let is_free = |index: &usize| self.keys[*index].begun && !self.keys[*index].begun_by_mallory;
-        let other = || (0..self.regular()).find(|index| is_free(index) && fits(self.plan.profile(*index)));
+        let other = || (0..self.keys.len()).find(|index| is_free(index) && fits(self.plan.profile(*index)));
         let own = self.new_key(&fits).map(|index| (index, How::Reject));
         own.or_else(|| other().map(|index| (index, How::OtherPrincipal)))
     }
 
     fn new_key(&self, fits: impl Fn(Profile) -> bool) -> Option<usize> {
-        (0..self.regular()).find(|index| !self.keys[*index].begun && fits(self.plan.profile(*index)))
+        (0..self.keys.len()).find(|index| !self.keys[*index].begun && fits(self.plan.profile(*index)))
     }
 
     fn anything(&mut self, number: usize) -> Option<Option<(usize, How)>> {
@@ -95,24 +95,28 @@ impl Driver<'_> {
         if die < 2 && !self.keys.iter().any(|key| key.reserved) {
             return Some(None);
         }
+        if let (true, Some(how)) = (self.faults.is_empty() && self.armed.is_none(), self.unseen()) {
+            let begun = (0..self.keys.len()).filter(|index| self.keys[*index].begun).collect();
+            return self.one_of(begun).map(|index| Some((index, how)));
+        }
         if (2..40).contains(&die) {
             // The same as somebody else, at the same time.
             let others = self.slots.iter().enumerate().filter(|(other, _)| *other != number);
             let calls: Vec<_> = others.filter_map(|(_, slot)| slot.job?.call).collect();
-            let open = |index: &usize| *index < self.regular() && !self.keys[*index].reserved;
+            let open = |index: &usize| !self.keys[*index].reserved;
             if let Some(index) = self.one_of(calls.into_iter().map(|(index, _)| index).filter(open).collect()) {
                 return Some(Some((index, how)));
             }
         }
         let fired = self.planned - self.faults.len();
-        let pace = 8 + self.regular() * (fired + 1) / (self.planned + 1);
+        let pace = 8 + self.keys.len() * (fired + 1) / (self.planned + 1);
         let begun = self.keys.iter().filter(|key| key.begun).count();
         let new = if begun < pace { self.new_key(|_| true) } else { None };
         if let (Some(index), true) = (new, die >= 85) {
             return Some(Some((index, how)));
         }
         let asked = |wanted: bool| {
-            let keys = self.keys.iter().take(self.regular()).enumerate();
+            let keys = self.keys.iter().enumerate();
             let fits = move |key: &KeyState| key.begun && !key.reserved && (key.definite && key.answers >= 2) == wanted;
             keys.filter(move |(_, key)| fits(key)).map(|(index, _)| index).collect::<Vec<_>>()
         };

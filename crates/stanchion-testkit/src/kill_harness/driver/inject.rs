@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::faults::{Fault, Killed, Outcome, Point};
 use super::super::profile::ALICE;
-use super::{ARMED, Armed, Driver, TRIES};
+use super::{ARMED, Armed, Driver, MORE, TRIES};
 
 impl Driver<'_> {
     pub(super) async fn inject(&mut self) {
@@ -13,6 +13,7 @@ impl Driver<'_> {
                 return;
             }
             self.disturbing = None;
+            self.note("the store is left alone");
             self.done.disturbed.extend(self.slots.iter().filter_map(|slot| slot.job?.open()));
         }
         match self.armed.take() {
@@ -70,12 +71,14 @@ impl Driver<'_> {
             return self.fire(fault, point, slot);
         }
         // Nobody came by: somewhere else, later.
-        self.note(&format!("{fault:?} met nobody"));
+        let (new, all) = (self.keys.iter().filter(|key| !key.begun).count(), self.keys.len());
+        self.note(&format!("{fault:?} met nobody in {:?}, {new} of {all} keys are new", self.slots[slot].job));
         if let Some(name) = point.name() {
             self.slots[slot].release(name);
         }
         self.tries += 1;
-        assert!(self.tries < TRIES, "void: {fault:?} never met its point");
+        assert!(self.tries < TRIES, "void: {fault:?} never met its point\n{}", self.lately());
+        self.more_keys(MORE);
         self.faults.push_back(fault);
     }
 
@@ -118,6 +121,7 @@ impl Driver<'_> {
         let Some(disturb) = &mut self.disturb else { return };
         let number = u32::try_from(self.done.store_faults).unwrap_or(u32::MAX);
         self.disturbing = Some(disturb(number));
+        self.note(&format!("the store is disturbed, {number}"));
         self.done.store_faults += 1;
         self.done.disturbed.extend(self.slots.iter().filter_map(|slot| slot.job?.open()));
     }
