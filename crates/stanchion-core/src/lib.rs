@@ -36,6 +36,7 @@ mod scope;
 mod seen;
 mod single_flight;
 pub mod sql;
+pub mod template;
 pub mod text;
 mod turn;
 mod versioned;

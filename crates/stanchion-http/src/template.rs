@@ -6,13 +6,11 @@ use std::str::FromStr;
 use http::request::Parts;
 use http::{HeaderName, Uri};
 use serde_json::Value;
-use stanchion_core::{Error, ErrorKind, Fingerprint, Key, Result};
+use stanchion_core::template::{Member, Template};
+use stanchion_core::{Error, Fingerprint, Key, Result};
 
 use crate::header::only;
 use crate::path;
-
-/// How long a template may be.
-const TEMPLATE_MAX: usize = 512;
 
 /// A key with holes: `{path.2}` is the second segment of the path, `{header.x-tenant}` a header, `{body.order.id}` a
 /// member of the JSON body. `{{` and `}}` are braces.
@@ -30,14 +28,13 @@ const TEMPLATE_MAX: usize = 512;
 /// # Ok::<(), stanchion_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyTemplate(Vec<Piece>);
+pub struct KeyTemplate(Template<Hole>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
+enum Hole {
     Path(usize),
     Header(HeaderName),
-    Body(Vec<String>),
+    Body(Member),
 }
 
 impl KeyTemplate {
@@ -51,7 +48,7 @@ impl KeyTemplate {
     /// ```
     #[must_use]
     pub fn needs_body(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Body(_)))
+        self.0.holes().any(|hole| matches!(hole, Hole::Body(_)))
     }
 
     /// The key for one request.
@@ -68,21 +65,11 @@ impl KeyTemplate {
     /// ```
     pub fn fill(&self, parts: &Parts, body: &[u8]) -> Result<Key> {
         let json = if self.needs_body() { json(body) } else { None };
-        let mut text = String::new();
-        for piece in &self.0 {
-            let value = match piece {
-                Piece::Text(literal) => Some(literal.clone()),
-                Piece::Path(nth) => segment(&parts.uri, *nth),
-                Piece::Header(name) => header(parts, name),
-                Piece::Body(path) => json.as_ref().and_then(|json| member(json, path)),
-            };
-            // An empty value would let all such requests share a lock with none of them meaning it.
-            let value = value.filter(|value| !value.is_empty()).ok_or_else(|| {
-                Error::new(ErrorKind::Invalid, "the request lacks what its lock is named by").with("part", piece)
-            })?;
-            text.push_str(&value);
-        }
-        Key::new(text)
+        self.0.fill(|hole| match hole {
+            Hole::Path(nth) => segment(&parts.uri, *nth),
+            Hole::Header(name) => header(parts, name),
+            Hole::Body(member) => member.of(json.as_ref()?),
+        })
     }
 }
 
@@ -108,90 +95,37 @@ fn header(parts: &Parts, name: &HeaderName) -> Option<String> {
     Some(only(&parts.headers, name).ok()??.to_str().ok()?.trim().to_owned())
 }
 
-fn member(json: &Value, path: &[String]) -> Option<String> {
-    let value = path.iter().try_fold(json, |value, name| value.get(name.as_str()))?;
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(bool) => Some(bool.to_string()),
-        Value::Number(number) => Some(match number.as_f64() {
-            // Every whole number below 2^53 has one spelling; others keep theirs.
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => format!("{float:.0}"),
-            _ => number.to_string(),
-        }),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
 impl FromStr for KeyTemplate {
     type Err = Error;
 
     fn from_str(template: &str) -> Result<Self> {
-        let refuse = |why: &'static str| {
-            Error::new(ErrorKind::Invalid, why)
-                .with("template", format_args!("{:?}", template.chars().take(80).collect::<String>()))
-                .hint("as in order:{path.2}, {header.x-tenant} or {body.order.id}; {{ and }} are braces")
-        };
-        if template.is_empty() || template.len() > TEMPLATE_MAX {
-            return Err(refuse("a lock template has 1 to 512 bytes"));
-        }
-        let (mut pieces, mut text, mut rest) = (Vec::new(), String::new(), template);
-        while let Some(c) = rest.chars().next() {
-            if rest.starts_with("{{") || rest.starts_with("}}") {
-                text.push(c);
-                rest = &rest[2..];
-            } else if c == '}' {
-                return Err(refuse("a lock template has a } without its {"));
-            } else if let Some(hole) = rest.strip_prefix('{') {
-                let (name, after) =
-                    hole.split_once('}').ok_or_else(|| refuse("a lock template has a { without its }"))?;
-                if !text.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut text)));
-                }
-                pieces.push(hole_of(name).ok_or_else(|| refuse("a lock template has a hole of no known kind"))?);
-                rest = after;
-            } else {
-                text.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
-        }
-        if !text.is_empty() {
-            // A literal that makes no key is a mistake of the template, not of each request.
-            Key::new(&text)?;
-            pieces.push(Piece::Text(text));
-        }
-        Ok(Self(pieces))
+        let hint = "as in order:{path.2}, {header.x-tenant} or {body.order.id}; {{ and }} are braces";
+        Template::parse(template, hint, hole_of).map(Self)
     }
 }
 
-fn hole_of(name: &str) -> Option<Piece> {
+fn hole_of(name: &str) -> Option<Hole> {
     let (kind, what) = name.split_once('.')?;
     match kind {
-        "path" => what.parse().ok().filter(|nth| (1..=64).contains(nth)).map(Piece::Path),
-        "header" => what.parse().ok().map(Piece::Header),
-        "body" => {
-            let path: Vec<String> = what.split('.').map(str::to_owned).collect();
-            (path.len() <= 16 && path.iter().all(|name| !name.is_empty())).then_some(Piece::Body(path))
-        }
+        "path" => what.parse().ok().filter(|nth| (1..=64).contains(nth)).map(Hole::Path),
+        "header" => what.parse().ok().map(Hole::Header),
+        "body" => Member::parse(what).map(Hole::Body),
         _ => None,
     }
 }
 
-impl fmt::Display for Piece {
+impl fmt::Display for Hole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Path(nth) => write!(f, "{{path.{nth}}}"),
-            Self::Header(name) => write!(f, "{{header.{name}}}"),
-            Self::Body(path) => write!(f, "{{body.{}}}", path.join(".")),
+            Self::Path(nth) => write!(f, "path.{nth}"),
+            Self::Header(name) => write!(f, "header.{name}"),
+            Self::Body(member) => write!(f, "body.{member}"),
         }
     }
 }
 
 impl fmt::Display for KeyTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|piece| match piece {
-            Piece::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}")),
-            hole => hole.fmt(f),
-        })
+        self.0.fmt(f)
     }
 }

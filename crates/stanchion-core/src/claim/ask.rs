@@ -139,7 +139,7 @@ pub enum Asked {
 }
 
 /// What may `wish` do, given what was `found`? `lapsed`: the found record stood unchanged for longer than
-/// [`State::lapses_after`] says, by the store's clock.
+/// [`Claim::lapses_after`] says, by the store's clock.
 ///
 /// ```
 /// use stanchion_core::{CallKey, Fingerprint, Scope};
@@ -160,7 +160,7 @@ pub fn ask(found: Option<&Claim>, lapsed: bool, wish: &Wish) -> Asked {
     // The window of a derived key is over: what is left of it is only for those who waited for it.
     let over = match claim.state {
         State::Tombstone { .. } => true,
-        State::Done { .. } | State::Retryable { .. } => lapsed,
+        State::Done { .. } | State::Retryable { .. } | State::Unknown { .. } => lapsed,
         _ => false,
     };
     if over && claim.key.window().is_some() {

@@ -245,6 +245,27 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// How long it may stand unchanged: what its state says; and of a derived key whose outcome is unknown, its window, because
+    /// nobody chose that key, and the next such call is meant to be another one.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use stanchion_core::{CallKey, Fingerprint, Scope, claim::{Asked, State, Wish, ask}};
+    /// let (asked, window) = (Fingerprint::of_bytes(b""), Duration::from_secs(2));
+    /// let wish = Wish::new(Scope::new("a", "b", "c")?, CallKey::derived(asked, window)?, asked);
+    /// let Asked::Claim(mut claim) = ask(None, false, &wish) else { panic!("the key is free") };
+    /// claim.state = State::Unknown { reason: "the server died".into() };
+    /// assert_eq!(claim.lapses_after(), Some(window));
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn lapses_after(&self) -> Option<Duration> {
+        match self.state {
+            State::Unknown { .. } => self.key.window(),
+            _ => self.state.lapses_after(),
+        }
+    }
+
     /// Its name.
     ///
     /// ```

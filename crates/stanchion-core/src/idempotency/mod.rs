@@ -204,7 +204,7 @@ impl Idempotency {
 impl Idempotency {
     /// Has the claim stood unchanged for longer than its state allows?
     fn lapsed(&self, key: &Key, record: &Record, claim: &Claim) -> bool {
-        let limit = claim.state.lapses_after();
+        let limit = claim.lapses_after();
         limit.is_some_and(|limit| self.seen.stood(key, record, self.clock.now()) > limit)
     }
 }
