@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks|guard`: brings the engines and the peers, builds for release, measures.
+//! `cargo xtask bench locks|guard|gateway`: brings the engines and the peers, builds for release, measures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,24 +10,31 @@ use crate::shell::{Outcome, capture, say, step, which, workspace};
 const PYTHON: &[&str] = &["redis==8.1.0", "aws-lambda-powertools==3.37.0", "boto3==1.44.0"];
 const NODE: &[&str] = &["redlock@5.0.0-beta.2", "ioredis@5.11.1"];
 
+/// The bridges that the gateway is measured beside: folder, package, what must be there afterwards, how to install it.
+/// Each has a folder of its own, because they want different versions of the same libraries.
+const BRIDGES: [(&str, &str, &str, Install); 4] = [
+    ("gateway-mcp-proxy-rs", "mcp-proxy@0.6.0", "bin/mcp-proxy", rust),
+    ("gateway-mcp-proxy-py", "mcp-proxy==0.13.0", "mcp_proxy", python),
+    ("gateway-fastmcp", "fastmcp==4.1.2", "fastmcp", python),
+    ("gateway-supergateway", "supergateway@4.0.0", "node_modules/supergateway", node),
+];
+
+type Install = fn(&Path, &[&str]) -> Outcome<String>;
+
 pub(crate) fn run(args: &[String]) -> Outcome {
     if args.is_empty() {
         return Err(
-            "what? `cargo xtask bench locks|guard [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
+            "what? `cargo xtask bench locks|guard|gateway [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
                 .into(),
         );
     }
-    engines::run(&[])?;
     let peers = workspace().join("target/peers");
-    step("packages of other languages", || {
-        bring("python", &peers.join("python"), PYTHON, &peers.join("python/aws_lambda_powertools"), python);
-        bring("node redlock", &peers.join("node"), NODE, &peers.join("node/node_modules/redlock"), node);
-        Ok(())
-    })?;
-    step("the idempotent crate, release", || {
-        build_idempotent(&peers.join("idempotent"));
-        Ok(())
-    })?;
+    if args.first().is_some_and(|suite| suite == "gateway") {
+        bring_bridges(&peers)?;
+    } else {
+        engines::run(&[])?;
+        bring_libraries(&peers)?;
+    }
     // One after the other: built together, the program under test would get the features of the benchmark's crates.
     let release = |words: &[&str]| {
         capture(Command::new("cargo").current_dir(workspace()).args(["build", "--release"]).args(words))
@@ -45,6 +52,28 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("the benchmark ended with {status}")) }
 }
 
+fn bring_libraries(peers: &Path) -> Outcome {
+    step("packages of other languages", || {
+        bring("python", &peers.join("python"), PYTHON, &peers.join("python/aws_lambda_powertools"), python);
+        bring("node redlock", &peers.join("node"), NODE, &peers.join("node/node_modules/redlock"), node);
+        Ok(())
+    })?;
+    step("the idempotent crate, release", || {
+        build_idempotent(&peers.join("idempotent"));
+        Ok(())
+    })
+}
+
+fn bring_bridges(peers: &Path) -> Outcome {
+    step("other bridges from stdio to HTTP", || {
+        for (folder, package, proof, install) in BRIDGES {
+            let folder = peers.join(folder);
+            bring(package, &folder, &[package], &folder.join(proof), install);
+        }
+        Ok(())
+    })
+}
+
 /// It asks for a newer compiler than ours, and builds with ours all the same.
 fn build_idempotent(target: &Path) {
     let mut command = Command::new("cargo");
@@ -59,10 +88,10 @@ fn build_idempotent(target: &Path) {
 }
 
 /// Installs packages by name, once. What cannot be had is said here, and again in the tables as SKIPPED.
-fn bring(name: &str, folder: &Path, packages: &[&str], proof: &Path, install: fn(&Path, &[&str]) -> Outcome<String>) {
+fn bring(name: &str, folder: &Path, packages: &[&str], proof: &Path, install: Install) {
     let stamp = folder.join("installed");
     let wanted = packages.join(" ");
-    if proof.is_dir() && std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
+    if proof.exists() && std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
         return say(&format!("    {name:<14} {wanted}"));
     }
     let done = std::fs::create_dir_all(folder)
@@ -73,6 +102,13 @@ fn bring(name: &str, folder: &Path, packages: &[&str], proof: &Path, install: fn
         Ok(()) => say(&format!("    {name:<14} {wanted} (installed now)")),
         Err(reason) => say(&format!("    {name:<14} SKIPPED: {reason}")),
     }
+}
+
+/// With the versions that its authors have tested, in a build folder that cargo removes.
+fn rust(folder: &Path, packages: &[&str]) -> Outcome<String> {
+    let mut command = Command::new("cargo");
+    command.env_remove("CARGO_TARGET_DIR").args(["install", "--locked", "--quiet", "--root"]).arg(folder);
+    capture(command.args(packages))
 }
 
 fn python(folder: &Path, packages: &[&str]) -> Outcome<String> {

@@ -7,6 +7,7 @@ mod check;
 mod engines;
 mod guarantees;
 mod packages;
+mod peers;
 mod shell;
 mod summary;
 mod test;
@@ -28,11 +29,16 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "bring the servers that the tests need; quick when they are there",
         run: engines::run,
     },
+    Subcommand {
+        name: "peers",
+        about: "bring the MCP servers, clients and suites that the tests need; quick when they are there",
+        run: peers::run,
+    },
     Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
     Subcommand { name: "check", about: "paths in documents, forbidden dependencies", run: check::run },
     Subcommand {
         name: "test",
-        about: "engines, all tests, all doc tests, one summary: test [FILTER...]",
+        about: "engines, peers, all tests, all doc tests, one summary: test [FILTER...]",
         run: test::run,
     },
 ];

@@ -3,6 +3,7 @@
 //! | need | use |
 //! |---|---|
 //! | a real Redis, Valkey, PostgreSQL or PgBouncer | [`engines`] |
+//! | a real MCP server, client or conformance suite | [`peers`] |
 //! | a network that loses replies at a chosen moment | [`FaultProxy`] |
 //! | another process to kill or freeze | [`process::Child`] |
 //! | to wait for something | [`eventually`](fn@eventually), [`eventually_sync`] |
@@ -17,6 +18,7 @@ mod eventually;
 mod fault_proxy;
 pub mod kill_harness;
 pub mod pause;
+pub mod peers;
 pub mod process;
 
 pub use eventually::{eventually, eventually_sync};
