@@ -1,0 +1,11 @@
+//! `serve`: Streamable HTTP in front of many servers, each at its own path.
+
+mod endpoint;
+mod front;
+mod remote;
+mod stdio;
+
+pub use endpoint::{Body, Endpoint, Request, Visitor, full};
+pub use front::{Principal, Serve};
+pub use remote::Remote;
+pub use stdio::{Nursery, Program, StdioEndpoint, StdioLimits};

@@ -1,0 +1,181 @@
+//! Headers on their way through.
+
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap,
+    HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+
+use crate::problem::{Problem, ProblemKind};
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const PARAM: &str = "mcp-param-";
+
+/// Removes what is meant for one connection only (RFC 9110 7.6.1).
+fn strip(headers: &mut HeaderMap) {
+    let listed: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let fixed = [
+        CONNECTION,
+        HeaderName::from_static("keep-alive"),
+        HeaderName::from_static("proxy-connection"),
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+        CONTENT_LENGTH,
+    ];
+    for name in listed.iter().chain(&fixed) {
+        headers.remove(name);
+    }
+}
+
+/// What the upstream gets: everything but what was said to us. `own` comes from the policy and wins.
+///
+/// Answers have to be read, so they are not compressed.
+pub(super) fn to_upstream(headers: &HeaderMap, own: &HeaderMap) -> HeaderMap {
+    let mut out = headers.clone();
+    strip(&mut out);
+    for name in [HOST, AUTHORIZATION, COOKIE, EXPECT, ACCEPT_ENCODING] {
+        out.remove(name);
+    }
+    for (name, value) in own {
+        out.insert(name.clone(), value.clone());
+    }
+    out
+}
+
+/// What the caller gets.
+pub(super) fn to_caller(mut headers: HeaderMap) -> HeaderMap {
+    strip(&mut headers);
+    headers
+}
+
+/// For a `tools/list` of our own on behalf of the caller whose headers these are.
+pub(super) fn of_own_list(headers: &HeaderMap) -> HeaderMap {
+    let mut out = headers.clone();
+    let of_the_call: Vec<HeaderName> = out.keys().filter(|name| name.as_str().starts_with(PARAM)).cloned().collect();
+    for name in of_the_call.iter().chain(&[KEY, NAME, LAST_EVENT_ID]) {
+        out.remove(name);
+    }
+    if out.contains_key(METHOD) {
+        out.insert(METHOD, HeaderValue::from_static("tools/list"));
+    }
+    out.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    out.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    out
+}
+
+/// For taking up a stream of events behind this one.
+pub(super) fn of_resumption(headers: &HeaderMap, last: &str) -> Option<HeaderMap> {
+    let mut out = of_own_list(headers);
+    for name in [METHOD, CONTENT_TYPE] {
+        out.remove(name);
+    }
+    out.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    out.insert(LAST_EVENT_ID, HeaderValue::from_str(last).ok()?);
+    Some(out)
+}
+
+/// Does the caller take events?
+pub(super) fn takes_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(is_event_type)
+}
+
+/// Is the body a stream of events?
+pub(super) fn are_events(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(is_event_type)
+}
+
+fn is_event_type(value: &str) -> bool {
+    value.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// The key in the header: a quoted text as in the draft, or a bare one.
+///
+/// # If it fails
+/// It is there twice, or is no such thing.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
+    let bad = |why: &str| Box::new(Problem::new(ProblemKind::KeyInvalid, format!("the header Idempotency-Key {why}")));
+    let mut all = headers.get_all(KEY).iter();
+    let Some(value) = all.next() else { return Ok(None) };
+    if all.next().is_some() {
+        return Err(bad("is there twice"));
+    }
+    let text = value.to_str().map_err(|_| bad("is no text of visible ASCII characters"))?.trim_matches(' ');
+    let key = match text.strip_prefix('"').map(|rest| rest.strip_suffix('"')) {
+        None => text,
+        Some(Some(inner)) => inner,
+        Some(None) => return Err(bad("begins with a quote and does not end with one")),
+    };
+    if key.contains(['"', '\\']) {
+        return Err(bad("contains a quote or a backslash"));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(rows: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in rows {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn what_was_said_to_us_stays_here() {
+        let own = map(&[("authorization", "Bearer upstream")]);
+        let said = map(&[
+            ("host", "gateway"),
+            ("authorization", "Bearer ours"),
+            ("cookie", "a=b"),
+            ("connection", "close, x-own"),
+            ("x-own", "1"),
+            ("mcp-param-region", "=?base64?w7w=?="),
+            ("x-unknown", "1"),
+            ("x-unknown", "2"),
+        ]);
+        let out = to_upstream(&said, &own);
+        assert_eq!(out["authorization"], "Bearer upstream");
+        assert_eq!(out.get_all("x-unknown").iter().collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(out["mcp-param-region"], "=?base64?w7w=?=");
+        assert_eq!(out.keys_len(), 3);
+    }
+
+    #[test]
+    fn our_own_list_speaks_for_the_caller_and_not_for_the_call() {
+        let said =
+            map(&[("mcp-session-id", "s"), ("mcp-method", "tools/call"), ("mcp-name", "add"), ("mcp-param-a", "1")]);
+        let out = of_own_list(&said);
+        assert_eq!(
+            (&out["mcp-session-id"], &out["mcp-method"]),
+            (&HeaderValue::from_static("s"), &HeaderValue::from_static("tools/list"))
+        );
+        assert!(!out.contains_key("mcp-name") && !out.contains_key("mcp-param-a"));
+    }
+
+    #[test]
+    fn a_key_is_quoted_or_bare() {
+        let key = |value| key(&map(&[("idempotency-key", value)])).map_err(|problem| problem.kind());
+        assert_eq!(key("\"a b\""), Ok(Some("a b".to_owned())));
+        assert_eq!(key("a-1"), Ok(Some("a-1".to_owned())));
+        assert_eq!(key("\"a"), Err(ProblemKind::KeyInvalid));
+        assert_eq!(key("\"a\", \"b\""), Err(ProblemKind::KeyInvalid));
+    }
+}
