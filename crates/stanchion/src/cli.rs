@@ -41,6 +41,10 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Guard any MCP server: put this in front of its command
+    Wrap(Box<crate::wrap::WrapArgs>),
+    /// Guard many MCP servers at one address, over HTTP
+    Serve(Box<crate::serve::ServeArgs>),
     /// Run a command under a lock
     Run(RunArgs),
     /// List, show and release locks
@@ -49,12 +53,22 @@ pub(crate) enum Verb {
     /// List, show and settle what keyed calls left behind
     #[command(subcommand)]
     Claims(ClaimsVerb),
+    /// Check and explain policy files, and show ready-made ones
+    #[command(subcommand)]
+    Policy(crate::policy_verb::PolicyVerb),
+    /// Show what the gateways of this machine did: the last calls, and sums
+    #[command(subcommand)]
+    Calls(crate::calls::CallsVerb),
     /// Say who holds a lock, since when, and who waits
     Why(WhyArgs),
     /// Guard any HTTP service: keyed requests happen once, one at a time where a lock says so
     Proxy(Box<ProxyArgs>),
+    /// Find the servers of MCP clients, and put `stanchion wrap` before them
+    Init(crate::init::InitArgs),
+    /// Take `stanchion wrap` away again
+    Unwrap(crate::init::UnwrapArgs),
     /// Watch a race lose data, and Stanchion stop it
-    Demo(DemoArgs),
+    Demo(crate::demo::DemoArgs),
     /// Print shell completions
     Completions {
         /// bash, zsh, fish, elvish or powershell
@@ -68,7 +82,7 @@ pub(crate) enum Verb {
         topic: Option<String>,
     },
     #[command(name = "__demo-worker", hide = true)]
-    DemoWorker(WorkerArgs),
+    DemoWorker(crate::demo::WorkerArgs),
 }
 
 #[derive(Debug, Args)]
@@ -332,31 +346,8 @@ pub(crate) struct WhyArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct DemoArgs {
-    /// How many processes race
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=64))]
-    pub(crate) processes: u32,
-    /// How many calls each makes
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=100_000))]
-    pub(crate) calls: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WorkerArgs {
-    #[arg(long)]
-    pub(crate) file: PathBuf,
-    #[arg(long)]
-    pub(crate) calls: u32,
-    #[arg(long)]
-    pub(crate) guarded: bool,
-}
-
 /// Our own parsers, with the hint kept: clap shows only the text.
-fn parse<T: std::str::FromStr<Err = Error>>(text: &str) -> Result<T, String> {
+pub(crate) fn parse<T: std::str::FromStr<Err = Error>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|e| describe(&e))
 }
 

@@ -10,12 +10,15 @@ pub(crate) const CODES: &[(u8, &str)] = &[
     (1, "`demo`: a guarded call was lost"),
     (2, "the command line is wrong"),
     (69, "the store cannot be reached"),
-    (75, "the lock is busy and the wait is over (-E changes this code); or it is held by our own parent"),
+    (
+        75,
+        "the lock is busy and the wait is over (-E changes this code); or it is held by our own parent; or another stanchion edits the file",
+    ),
     (
         76,
         "the lock was lost; the command was stopped before the lease could run out, or, if the lock was taken away, when that was noticed",
     ),
-    (77, "the claim is not in a state in which this can be done, or changed meanwhile"),
+    (77, "the claim is not in a state in which this can be done; or it, or a configuration file, changed meanwhile"),
     (78, "the configuration is wrong: store, option, key, ttl, or rights"),
     (125, "stanchion itself failed"),
     (126, "the command cannot be executed"),
@@ -64,4 +67,13 @@ pub(crate) fn say(text: &str) {
 /// Data, on stdout. A reader that went away (`| head`) ends us quietly.
 pub(crate) fn print(text: &str) {
     writeln!(std::io::stdout(), "{text}").unwrap_or_default();
+}
+
+/// Text of others, for a terminal: control characters are shown, not obeyed.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
 }

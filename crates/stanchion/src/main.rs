@@ -1,16 +1,21 @@
 //! `stanchion`: the one binary. This file only chooses the verb and the exit code.
 
 mod audit;
+mod calls;
 mod claims;
 mod cli;
 mod demo;
 mod exit;
 mod help;
+mod init;
 mod lock;
 mod log;
+mod policy_verb;
 mod proxy;
 mod run;
+mod serve;
 mod store;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -37,11 +42,17 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: &Cli) -> Result<u8> {
     match &cli.verb {
+        Verb::Wrap(args) => block_on(wrap::run(cli, args)),
         Verb::Run(args) => block_on(run::run(cli, args)),
         Verb::Lock(verb) => block_on(lock::run(cli, verb)),
         Verb::Claims(verb) => block_on(claims::run(cli, verb)),
+        Verb::Policy(verb) => policy_verb::run(verb),
+        Verb::Calls(verb) => block_on(calls::run(cli, verb)),
         Verb::Why(args) => block_on(lock::why(cli, args)),
         Verb::Proxy(args) => block_on_all(proxy::run(cli, args)),
+        Verb::Serve(args) => block_on_all(serve::run(cli, args)),
+        Verb::Init(args) => block_on(init::wrap(cli, args)),
+        Verb::Unwrap(args) => block_on(init::unwrap(args)),
         Verb::Demo(args) => demo::run(args),
         Verb::DemoWorker(args) => block_on(demo::worker(args)),
         Verb::Completions { shell } => Ok(help::completions(*shell)),

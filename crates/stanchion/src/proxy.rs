@@ -113,7 +113,7 @@ fn route(args: &ProxyArgs, name: &str, policy: Policy) -> Result<RoutePolicy> {
 }
 
 /// Ctrl-C, or SIGTERM from a supervisor.
-async fn stop() {
+pub(crate) async fn stop() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

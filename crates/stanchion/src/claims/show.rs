@@ -7,7 +7,7 @@ use stanchion_core::text::duration;
 use stanchion_core::{Listed, Swept};
 
 use super::needs_attention;
-use crate::exit::print;
+use crate::exit::{escaped, print};
 
 /// How much of a receipt is shown where a person will type it again.
 const SHORT: usize = 12;
@@ -46,14 +46,6 @@ fn state(listed: &Listed, claim: &Claim) -> String {
 /// One line for a person. What a stranger has written must neither steer the terminal nor look like lines of ours.
 fn line(text: &str) {
     print(&escaped(text));
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out
 }
 
 pub(super) fn one(listed: &Listed, answer: bool) {

@@ -1,5 +1,7 @@
 //! `stanchion demo`: a race loses data, and a lock stops it. Every number is counted, none is written here.
 
+mod args;
+mod memory;
 mod worker;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,14 +13,16 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 use stanchion_core::{Error, ErrorKind, Result};
 
+pub(crate) use self::args::{DemoArgs, WorkerArgs};
 pub(crate) use self::worker::worker;
 
-use crate::cli::DemoArgs;
+use self::args::Mcp;
 use crate::exit::{print, say};
 
 /// What one round came to.
 struct Round {
     name: &'static str,
+    guarded: bool,
     acknowledged: u64,
     in_file: u64,
 }
@@ -49,8 +53,11 @@ pub(crate) fn run(args: &DemoArgs) -> Result<u8> {
     } else {
         show(&rounds);
     }
-    let guarded_lost = rounds.iter().skip(1).map(Round::lost).sum::<u64>();
-    Ok(u8::from(guarded_lost > 0))
+    Ok(u8::from(lost(&rounds, true) > 0))
+}
+
+fn lost(rounds: &[Round], guarded: bool) -> u64 {
+    rounds.iter().filter(|round| round.guarded == guarded).map(Round::lost).sum()
 }
 
 fn rounds(args: &DemoArgs, dir: &Path) -> Result<Vec<Round>> {
@@ -66,11 +73,25 @@ fn rounds(args: &DemoArgs, dir: &Path) -> Result<Vec<Round>> {
         }
         race(args, dir, name, guarded, kill)
     };
-    Ok(vec![
+    let mut rounds = vec![
         round("unguarded", false, false)?,
         round("guarded", true, false)?,
         round("guarded, one process killed", true, true)?,
-    ])
+    ];
+    if args.mcp == Mcp::Auto
+        && let Some(server) = memory::server(&args.mcp_server, args.json)
+    {
+        for (name, guarded) in [("official MCP memory server", false), ("the same behind `stanchion wrap`", true)] {
+            if !args.json {
+                say(&format!("  {name} …"));
+            }
+            rounds.push(
+                memory::race(&server, dir, name, guarded)
+                    .map_err(|e| Error::new(ErrorKind::Unexpected, "the memory server cannot be raced").because(e))?,
+            );
+        }
+    }
+    Ok(rounds)
 }
 
 /// Starts all, lets them go at once, and counts.
@@ -91,7 +112,7 @@ fn race(args: &DemoArgs, dir: &Path, name: &'static str, guarded: bool, kill: bo
     }
     let acknowledged = count(team, kill.then_some(args.calls / 2)).map_err(failed)?;
     let in_file = worker::parse(&std::fs::read_to_string(&file).map_err(failed)?)?;
-    Ok(Round { name, acknowledged, in_file })
+    Ok(Round { name, guarded, acknowledged, in_file })
 }
 
 struct Member {
@@ -154,8 +175,8 @@ fn show(rounds: &[Round]) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     print(&format!("\n{table}\n"));
-    match (rounds[0].lost(), rounds[1..].iter().map(Round::lost).sum::<u64>()) {
-        (0, _) => print("The unguarded round lost nothing this time; try --calls 2000."),
+    match (lost(rounds, false), lost(rounds, true)) {
+        (0, 0) => print("The unguarded round lost nothing this time; try --calls 2000."),
         (lost, 0) => {
             print(&format!("Unguarded, {lost} acknowledged calls are gone, and no error said so. Guarded, none."))
         }
@@ -164,7 +185,8 @@ fn show(rounds: &[Round]) {
     print(
         "A killed process may have written its last call without telling us: then the file is ahead by one, never behind.",
     );
-    print("\nThe same for your own commands:  stanchion run --lock NAME -- CMD");
+    print("\nThe same for your MCP servers:    stanchion wrap -- npx -y SERVER    (or `stanchion init`)");
+    print("The same for your own commands:  stanchion run --lock NAME -- CMD");
 }
 
 fn scratch() -> Result<std::path::PathBuf> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use stanchion_core::{Acquire, Error, ErrorKind, Key, Locks, Result, Wait};
 
-use crate::cli::WorkerArgs;
+use super::WorkerArgs;
 
 pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8> {
     let failed = |e: std::io::Error| Error::new(ErrorKind::Unexpected, "a demo worker failed").because(e);

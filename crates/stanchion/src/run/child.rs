@@ -38,9 +38,8 @@ impl Child {
         let failed = |what: &'static str| move |e: std::io::Error| Error::new(ErrorKind::Unexpected, what).because(e);
         let signals = Signals::for_running()?;
         let own_group = !std::io::stdin().is_terminal();
-        let me = own_program().map_err(failed("our own program file is not known"))?;
-        let mut command = std::process::Command::new(me);
-        command.arg(STAGE).arg(std::process::id().to_string()).args(&args.command).envs(environment(opened, leases));
+        let mut command = staged(&args.command).map_err(failed("our own program file is not known"))?;
+        command.envs(environment(opened, leases));
         if own_group {
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
@@ -135,6 +134,13 @@ impl From<ExitStatus> for Ended {
     }
 }
 
+/// The command, by way of the second stage, which makes it die with the thread that starts it.
+pub(crate) fn staged(command: &[std::ffi::OsString]) -> std::io::Result<std::process::Command> {
+    let mut staged = std::process::Command::new(own_program()?);
+    staged.arg(STAGE).arg(std::process::id().to_string()).args(command);
+    Ok(staged)
+}
+
 /// The program that runs, even if its file has been replaced meanwhile by another version.
 fn own_program() -> std::io::Result<std::path::PathBuf> {
     let running = std::path::Path::new("/proc/self/exe");
@@ -143,9 +149,13 @@ fn own_program() -> std::io::Result<std::path::PathBuf> {
 
 /// A signal that was sent to us.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Received(Signal);
+pub(crate) struct Received(Signal);
 
 impl Received {
+    pub(crate) const fn signal(self) -> Signal {
+        self.0
+    }
+
     pub(super) fn number(self) -> u8 {
         u8::try_from(self.0.as_raw()).unwrap_or(0)
     }
@@ -153,12 +163,17 @@ impl Received {
 
 /// Signals sent to us, as a stream.
 #[derive(Debug)]
-pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
+pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
     /// Those that end a wait.
     pub(super) fn for_waiting() -> Result<Self> {
         Self::listen(&[Signal::INT, Signal::TERM, Signal::HUP])
+    }
+
+    /// Those that are passed on to a server. Stopping is left to the terminal, which stops the server as well.
+    pub(crate) fn for_serving() -> Result<Self> {
+        Self::listen(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2, Signal::WINCH])
     }
 
     fn for_running() -> Result<Self> {
@@ -183,7 +198,7 @@ impl Signals {
         streams.map(Self).map_err(|e| Error::new(ErrorKind::Unexpected, "signals cannot be received").because(e))
     }
 
-    pub(super) async fn next(&mut self) -> Received {
+    pub(crate) async fn next(&mut self) -> Received {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
 

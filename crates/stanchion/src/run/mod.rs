@@ -20,9 +20,10 @@ use stanchion_core::{
 };
 use stanchion_stores::OpenedLocks;
 
+pub(crate) use self::child::{Signals, staged};
 pub(crate) use self::stage::exec_stage;
 
-use self::child::{Child, Happened, Signals};
+use self::child::{Child, Happened};
 use self::once::OnceOnly;
 use self::standing::Standing;
 use self::status::Status;
@@ -294,8 +295,8 @@ async fn guard(child: &mut Child, leases: &Leases, args: &RunArgs, status: &mut 
 
 /// How the command ended.
 #[derive(Debug)]
-struct Ended {
-    code: u8,
+pub(crate) struct Ended {
+    pub(crate) code: u8,
     signal: Option<i32>,
     lost: bool,
 }

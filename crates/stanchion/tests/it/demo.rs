@@ -7,7 +7,7 @@ fn the_demo_loses_unguarded_calls_and_keeps_guarded_ones() {
     let home = Home::new();
     // The control: an unguarded round that loses nothing proves nothing, so it is made harder until it does.
     for calls in ["100", "400", "1600"] {
-        let said = home.output(&["demo", "--json", "--calls", calls]).exits(0);
+        let said = home.output(&["demo", "--mcp", "never", "--json", "--calls", calls]).exits(0);
         let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
         let number = |round: usize, name: &str| value["rounds"][round][name].as_u64().expect("a number");
         let all = calls.parse::<u64>().expect("a number") * 4;
@@ -21,4 +21,20 @@ fn the_demo_loses_unguarded_calls_and_keeps_guarded_ones() {
         }
     }
     panic!("void: the unguarded control never lost a call");
+}
+
+#[test]
+fn the_demo_shows_the_official_memory_server_before_and_after() {
+    let peers = stanchion_testkit::peers_or_skip!();
+    let (node, server) = (peers.node().to_str().unwrap(), peers.memory_server());
+    let home = Home::new();
+    let said =
+        home.output(&["demo", "--json", "--calls", "10", "--mcp-server", node, server.to_str().unwrap()]).exits(0);
+    let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let rounds = value["rounds"].as_array().expect("rounds");
+    let numbers = |round: usize| (rounds[round]["acknowledged"].as_u64(), rounds[round]["lost"].as_u64());
+    assert_eq!(rounds.len(), 5);
+    assert_eq!(numbers(3).0, Some(1000));
+    assert!(numbers(3).1 > Some(0), "void: the server alone lost nothing");
+    assert_eq!(numbers(4), (Some(1000), Some(0)));
 }
