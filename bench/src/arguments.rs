@@ -18,6 +18,21 @@ pub(crate) enum What {
     Locks(Options),
     /// Guarded calls with key and lock, and their replay, on every store
     Guard(Options),
+    /// The MCP gateway beside direct calls, a bare relay and other bridges
+    Gateway(Options),
+    /// A small MCP server on standard input and output
+    #[command(hide = true)]
+    EchoServer {
+        /// Serve Streamable HTTP here instead
+        #[arg(long, value_name = "ADDR")]
+        http: Option<std::net::SocketAddr>,
+    },
+    /// Passes each line of an MCP server on after parsing it
+    #[command(hide = true)]
+    Relay {
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+        command: Vec<String>,
+    },
     /// One process of a subject
     #[command(hide = true)]
     Worker { job: String },

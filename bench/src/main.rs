@@ -1,4 +1,4 @@
-//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|guard`.
+//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|guard|gateway`.
 //!
 //! Every subject runs in processes of its own, which this program starts as `stanchion-bench worker JOB`. A round
 //! runs every subject once, so a slow minute of the machine hits all of them; ratios are taken inside one round.
@@ -9,6 +9,7 @@ mod cell;
 mod crew;
 mod document;
 mod engines;
+mod gateway;
 mod guard;
 mod histogram;
 mod job;
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
         What::Worker { job } => worker::main(&job).map(|()| true),
         What::Locks(options) => locks::SUITE.run(&options),
         What::Guard(options) => guard::SUITE.run(&options),
+        What::Gateway(options) => gateway::run(&options),
+        What::EchoServer { http } => gateway::echo::main(http).map(|()| true),
+        What::Relay { command } => gateway::relay::main(&command).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

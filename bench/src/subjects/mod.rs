@@ -43,6 +43,7 @@ pub(crate) fn run(job: &Job) -> Outcome<Tally> {
         "redis-replay-script" => raw_guard::redis_replay(job),
         "postgres-guard-functions" => raw_guard::postgres(job),
         "sqlite-two-commits" => raw_guard::sqlite(job),
+        mcp if mcp.starts_with("mcp-") => crate::gateway::work(job),
         unknown => Err(format!("no subject {unknown}").into()),
     }
 }
