@@ -260,7 +260,7 @@ impl Inner {
 
     /// The thread's work.
     fn serve(&self) {
-        let idle = |state: &mut State| (state.writing || state.waiting.is_empty()) && !(state.closed && !state.writing);
+        let idle = |state: &mut State| state.writing || (state.waiting.is_empty() && !state.closed);
         loop {
             let mut state = self.left.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
             if state.waiting.is_empty() {

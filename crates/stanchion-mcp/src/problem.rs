@@ -210,7 +210,10 @@ impl ProblemKind {
 /// assert!(frame.starts_with(r#"{"jsonrpc":"2.0","id":7,"result":{"#) && frame.contains(r#""isError":true"#));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct Problem(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
     kind: ProblemKind,
     message: String,
     retry_after: Option<Duration>,
@@ -231,7 +234,7 @@ impl Problem {
     /// ```
     #[must_use]
     pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Inner {
             kind,
             message: message.into(),
             retry_after: None,
@@ -240,7 +243,7 @@ impl Problem {
             receipt: None,
             key: None,
             may_have_executed: kind.may_have_executed(),
-        }
+        }))
     }
 
     /// What kind it is.
@@ -250,43 +253,43 @@ impl Problem {
     /// assert_eq!(Problem::new(ProblemKind::Deadlock, "").kind(), ProblemKind::Deadlock);
     /// ```
     #[must_use]
-    pub const fn kind(&self) -> ProblemKind {
-        self.kind
+    pub fn kind(&self) -> ProblemKind {
+        self.0.kind
     }
 
     pub(crate) fn receipt(mut self, receipt: Option<ClaimId>) -> Self {
-        self.receipt = receipt;
+        self.0.receipt = receipt;
         self
     }
 
     /// The key it is about, which its sender knows anyway.
     pub(crate) fn key(mut self, key: Option<&str>) -> Self {
-        self.key = key.map(str::to_owned);
+        self.0.key = key.map(str::to_owned);
         self
     }
 
     pub(crate) fn note(mut self, note: Option<String>) -> Self {
-        self.note = note;
+        self.0.note = note;
         self
     }
 
-    pub(crate) const fn retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after = Some(wait);
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
         self
     }
 
     /// What programs read.
     fn data(&self) -> Value {
         let mut data = json!({
-            "type": self.kind.as_str(),
-            "retryable": self.kind.is_retryable(),
-            "mayHaveExecuted": self.may_have_executed,
+            "type": self.0.kind.as_str(),
+            "retryable": self.0.kind.is_retryable(),
+            "mayHaveExecuted": self.0.may_have_executed,
         });
         let mut add = |name: &str, value: Value| data[name] = value;
-        if let Some(wait) = self.retry_after {
+        if let Some(wait) = self.0.retry_after {
             add("retryAfterMs", json!(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)));
         }
-        if let Some(holder) = &self.holder {
+        if let Some(holder) = &self.0.holder {
             let since = holder.held_for.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
             let who = &holder.identity;
             let mut said = json!({"host": who.host, "pid": who.pid});
@@ -296,26 +299,26 @@ impl Problem {
             if let Some(ms) = since {
                 said["heldForMs"] = json!(ms);
             }
-            if let Some(note) = &self.note {
+            if let Some(note) = &self.0.note {
                 said["note"] = json!(note);
             }
             add("holder", said);
-        } else if let Some(note) = &self.note {
+        } else if let Some(note) = &self.0.note {
             add("holder", json!({"note": note}));
         }
-        if let Some(receipt) = self.receipt {
+        if let Some(receipt) = self.0.receipt {
             add("receipt", json!(receipt.to_string()));
         }
         // SEP-3182 names it.
-        if let (Some(key), ProblemKind::KeyConflict | ProblemKind::KeyInProgress) = (&self.key, self.kind) {
+        if let (Some(key), ProblemKind::KeyConflict | ProblemKind::KeyInProgress) = (&self.0.key, self.0.kind) {
             add("idempotencyKey", json!(key));
         }
         data
     }
 
     fn sentence(&self) -> String {
-        let note = self.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-        format!("{}: {}{note}. {}", self.kind.as_str(), self.message, self.kind.advice())
+        let note = self.0.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        format!("{}: {}{note}. {}", self.0.kind.as_str(), self.0.message, self.0.kind.advice())
     }
 
     /// The answer to the request with this id (as JSON). A call of the era without sessions is told that its result is complete.
@@ -328,7 +331,7 @@ impl Problem {
     #[must_use]
     pub fn frame(&self, id: &str, modern: bool) -> String {
         let data = self.data();
-        match self.kind.said() {
+        match self.0.kind.said() {
             Said::Error(code) => {
                 let message = quoted(&self.sentence());
                 format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message},"data":{data}}}}}"#)
@@ -366,8 +369,8 @@ impl From<Error> for Problem {
         };
         // A key of ours, as the store knows it, may begin with a control character.
         let mut problem = Self::new(kind, error.to_string().replace(char::is_control, ""));
-        problem.retry_after = error.retry_after().or_else(|| kind.is_retryable().then_some(Duration::from_secs(1)));
-        problem.holder = error.holder().cloned();
+        problem.0.retry_after = error.retry_after().or_else(|| kind.is_retryable().then_some(Duration::from_secs(1)));
+        problem.0.holder = error.holder().cloned();
         problem
     }
 }

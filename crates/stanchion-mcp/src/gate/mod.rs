@@ -52,7 +52,7 @@ impl Caller {
     }
 }
 
-/// What guards the calls of one server.
+/// What guards the calls of one server, whatever carries them. See [`Session`](crate::Session) for one over pipes.
 #[derive(Debug)]
 pub struct Gate {
     server: String,
@@ -95,6 +95,17 @@ impl Gate {
     }
 
     /// Sets what every tool that is not read-only locks, unless a rule says otherwise.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, Idempotency, Locks, MemoryStore};
+    /// # use stanchion_mcp::{Gate, policy::PolicyFile};
+    /// # let (store, locks) = (Arc::new(MemoryStore::new()), Arc::new(CasLock::new(MemoryStore::new())));
+    /// # let claims = Idempotency::new(store.clone(), locks.clone());
+    /// # let gate = Gate::new("notes", PolicyFile::default().rules("notes"), claims, Locks::shared(locks), store);
+    /// let _gate = gate.default_lock(stanchion_core::Key::new("mcp:notes")?);
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
     #[must_use]
     pub fn default_lock(mut self, key: Key) -> Self {
         self.default_lock = Some(key);
@@ -102,6 +113,16 @@ impl Gate {
     }
 
     /// Sets where calls are written down.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, Idempotency, Locks, MemoryStore};
+    /// # use stanchion_mcp::{Gate, policy::PolicyFile};
+    /// # let (store, locks) = (Arc::new(MemoryStore::new()), Arc::new(CasLock::new(MemoryStore::new())));
+    /// # let claims = Idempotency::new(store.clone(), locks.clone());
+    /// # let gate = Gate::new("notes", PolicyFile::default().rules("notes"), claims, Locks::shared(locks), store);
+    /// let _gate = gate.log(stanchion_mcp::calls::CallLog::none());
+    /// ```
     #[must_use]
     pub fn log(mut self, log: CallLog) -> Self {
         self.log = log;
@@ -109,6 +130,16 @@ impl Gate {
     }
 
     /// The server's name.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, Idempotency, Locks, MemoryStore};
+    /// # use stanchion_mcp::{Gate, policy::PolicyFile};
+    /// # let (store, locks) = (Arc::new(MemoryStore::new()), Arc::new(CasLock::new(MemoryStore::new())));
+    /// # let claims = Idempotency::new(store.clone(), locks.clone());
+    /// # let gate = Gate::new("notes", PolicyFile::default().rules("notes"), claims, Locks::shared(locks), store);
+    /// assert_eq!(gate.server(), "notes");
+    /// ```
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
@@ -137,12 +168,34 @@ impl Gate {
     }
 
     /// Waits for what dropped calls have left to be recorded and released.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, Idempotency, Locks, MemoryStore};
+    /// # use stanchion_mcp::{Gate, policy::PolicyFile};
+    /// # let (store, locks) = (Arc::new(MemoryStore::new()), Arc::new(CasLock::new(MemoryStore::new())));
+    /// # let claims = Idempotency::new(store.clone(), locks.clone());
+    /// # let gate = Gate::new("notes", PolicyFile::default().rules("notes"), claims, Locks::shared(locks), store);
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// gate.settled().await;
+    /// # });
+    /// ```
     pub async fn settled(&self) {
         self.claims.settled().await;
         self.locks.settled().await;
     }
 
     /// The list of tools has changed: hints are asked for again.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stanchion_core::{CasLock, Idempotency, Locks, MemoryStore};
+    /// # use stanchion_mcp::{Gate, policy::PolicyFile};
+    /// # let (store, locks) = (Arc::new(MemoryStore::new()), Arc::new(CasLock::new(MemoryStore::new())));
+    /// # let claims = Idempotency::new(store.clone(), locks.clone());
+    /// # let gate = Gate::new("notes", PolicyFile::default().rules("notes"), claims, Locks::shared(locks), store);
+    /// gate.tools_changed();
+    /// ```
     pub fn tools_changed(&self) {
         self.hints.forget();
     }

@@ -92,6 +92,47 @@ enum Ending {
 }
 
 /// What is between a client and its server.
+///
+/// ```
+/// # #[cfg(unix)] {
+/// use std::io::{BufRead as _, BufReader, Write as _};
+/// use std::os::unix::net::UnixStream;
+/// use std::sync::Arc;
+/// use stanchion_core::{CasLock, Idempotency, Key, Locks, MemoryStore};
+/// use stanchion_mcp::{Caller, Gate, Outlet, Session, policy::PolicyFile, stdio};
+///
+/// let store = MemoryStore::new();
+/// let (records, locks) = (Arc::new(store.clone()), Arc::new(CasLock::new(store)));
+/// let claims = Idempotency::new(records.clone(), locks.clone());
+/// let gate = Gate::new("notes", PolicyFile::default().rules("notes"), claims, Locks::shared(locks), records)
+///     .default_lock(Key::new("mcp:notes")?);
+///
+/// let (to_server, mut server) = UnixStream::pair()?;
+/// let (to_client, client) = UnixStream::pair()?;
+/// let outlet = Outlet::new("client", to_client)?;
+/// let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+/// let session = Session::new(
+///     Arc::new(gate), Outlet::new("server", to_server.try_clone()?)?,
+///     Arc::new(stdio::PipeClient(outlet.clone())), runtime.handle().clone(),
+/// );
+/// // The server: it answers whatever it is asked.
+/// std::thread::spawn(move || {
+///     let lines = BufReader::new(server.try_clone().unwrap()).lines();
+///     for line in lines.map_while(Result::ok) {
+///         let asked: serde_json::Value = serde_json::from_str(&line).unwrap();
+///         writeln!(server, r#"{{"id":{},"result":{{"tools":[]}}}}"#, asked["id"]).unwrap();
+///     }
+/// });
+/// let pump = session.clone();
+/// std::thread::spawn(move || stdio::pump_server(&pump, to_server, &outlet, stdio::FRAME_MAX, |noise| panic!("{noise}")));
+/// let call = &b"{\"id\":1.0,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"}}\n"[..];
+/// stdio::pump_client(&session, call, &Caller::new("alice"), stdio::FRAME_MAX)?;
+/// let mut answer = String::new();
+/// BufReader::new(client).read_line(&mut answer)?;
+/// assert_eq!(answer, "{\"id\":1.0,\"result\":{\"tools\":[]}}\n");
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Session {
     gate: Arc<Gate>,
     to_server: Outlet,

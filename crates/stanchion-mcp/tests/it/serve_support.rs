@@ -1,5 +1,7 @@
 //! The front on a loopback port, the ledger behind it, and clients that look at everything.
 
+#![expect(clippy::unwrap_used, reason = "help for tests: whatever is missing fails the test")]
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;

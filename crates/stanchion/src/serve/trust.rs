@@ -59,8 +59,9 @@ fn value(source: &HeaderSource) -> Result<HeaderValue> {
         HeaderSource::File(_) => without_newline(&text),
     };
     // What is wrong with it is not said in detail: it is a secret.
-    let value = std::str::from_utf8(text).ok().filter(|text| !text.trim().is_empty() && text.len() <= VALUE_MAX);
-    let value = value.and_then(|text| HeaderValue::from_str(text).ok());
+    let visible = text.iter().all(|byte| *byte == b' ' || byte.is_ascii_graphic());
+    let good = visible && !text.trim_ascii().is_empty() && text.len() <= VALUE_MAX;
+    let value = Some(text).filter(|_| good).and_then(|text| HeaderValue::from_bytes(text).ok());
     let mut value = value.ok_or_else(|| {
         wrong("its header's value cannot be sent")
             .hint(format!("one line of 1 to {VALUE_MAX} visible ASCII characters, as in `Bearer TOKEN`"))

@@ -40,15 +40,20 @@ impl Instance {
         let mut addr = None;
         while addr.is_none() {
             let mut line = String::new();
-            assert_ne!(lines.read_line(&mut line).expect("its stderr"), 0, "it ended: {}", said.lock().unwrap());
+            assert_ne!(
+                lines.read_line(&mut line).expect("its stderr"),
+                0,
+                "it ended: {}",
+                said.lock().expect("not poisoned")
+            );
             let url = line.split_once("serving ledger at http://").map(|(_, rest)| rest.trim().to_owned());
             addr = url.and_then(|url| url.strip_suffix("/ledger")?.parse().ok());
-            said.lock().unwrap().push_str(&line);
+            said.lock().expect("not poisoned").push_str(&line);
         }
         let all = std::sync::Arc::clone(&said);
         std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
-                all.lock().unwrap().push_str(&format!("{line}\n"));
+                all.lock().expect("not poisoned").push_str(&format!("{line}\n"));
             }
         });
         Self { process, addr: addr.expect("an address"), said }
@@ -206,7 +211,7 @@ fn tokens_name_tenants_and_are_no_affair_of_the_servers() {
     let env = String::from_utf8_lossy(&env).into_owned();
     assert!(env.contains("STANCHION_HOME"), "void: its environment cannot be read");
     assert!(!env.contains("alices-token"), "the server was given a token");
-    assert!(!instance.said.lock().unwrap().contains("token-is-long"));
+    assert!(!instance.said.lock().expect("not poisoned").contains("token-is-long"));
     let unset = home.output(&["serve", "--listen", "127.0.0.1:0", "--policy", &policy]);
     unset.exits(78).says("ALICE_TOKEN");
 }

@@ -52,21 +52,24 @@ fn serve(home: &Home, policy: &str, env: &[(&str, &str)]) -> Served {
     let file = home.path("policy.toml");
     std::fs::write(&file, policy).expect("the policy can be written");
     let mut command = home.command(&["serve", "--listen", "127.0.0.1:0", "--policy", file.to_str().expect("UTF-8")]);
-    command.envs(env.iter().copied()).env("RUST_LOG", "trace").stderr(Stdio::piped());
+    command.envs(env.iter().copied()).stderr(Stdio::piped());
     let mut process = Running(command.spawn().expect("stanchion starts"));
     let (said, mut stderr) =
         (Arc::<Mutex<String>>::default(), BufReader::new(process.0.stderr.take().expect("stderr")));
     let (address, path) = loop {
         let mut line = String::new();
-        assert_ne!(stderr.read_line(&mut line).expect("stderr"), 0, "it ended: {}", said.lock().unwrap());
-        said.lock().unwrap().push_str(&line);
+        assert_ne!(stderr.read_line(&mut line).expect("stderr"), 0, "it ended: {}", said.lock().expect("what it said"));
+        said.lock().expect("what it said").push_str(&line);
         if let Some((address, path)) = line.trim().split_once(" at http://").and_then(|(_, url)| url.split_once('/')) {
             break (address.parse().expect("an address"), format!("/{path}"));
         }
     };
     let all = Arc::clone(&said);
     std::thread::spawn(move || {
-        stderr.lines().map_while(Result::ok).for_each(|line| all.lock().unwrap().push_str(&(line + "\n")));
+        stderr
+            .lines()
+            .map_while(Result::ok)
+            .for_each(|line| all.lock().expect("what it said").push_str(&(line + "\n")));
     });
     Served { process, said, client: HttpClient::modern(address, &path), address }
 }
@@ -129,7 +132,7 @@ fn they_reach_the_upstream_on_every_request_and_leave_the_callers_others_alone()
     signal(served.process.0.id(), "TERM");
     served.process.0.wait().expect("it ends");
     eventually_sync(PATIENCE, "it has said everything", || Arc::strong_count(&served.said) == 1);
-    let said = served.said.lock().unwrap();
+    let said = served.said.lock().expect("what it said");
     assert!(said.contains("serving echo"), "void: nothing was heard");
     assert!(!said.contains("s3cret") && !said.contains(API_KEY), "{said}");
     let mut files: Vec<_> =

@@ -116,6 +116,7 @@ fn an_answer_that_comes_too_late_is_kept_for_repetitions() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a slow client is the point: slower than anything is waited for at the end")]
 fn everything_the_server_has_said_reaches_a_client_that_reads_slowly() {
     let home = Home::new();
     let script = "i=0; while [ $i -lt 400 ]; do printf '{\"n\":%d,\"x\":\"%01000d\"}\\n' $i 0; i=$((i+1)); done";
@@ -125,7 +126,6 @@ fn everything_the_server_has_said_reaches_a_client_that_reads_slowly() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // Longer than anything is waited for at the end.
     std::thread::sleep(Duration::from_secs(6));
     let mut all = String::new();
     std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut all).unwrap();

@@ -23,7 +23,7 @@ async fn nothing_runs_until_it_is_back(engine: &Server, store: String) {
     let append =
         |server: &str, key: &str| ToolCall::new("append", json!({"file": site.file(server), "line": key})).key(key);
     let bump = |server: &str| ToolCall::new("bump", json!({"file": site.file(&format!("{server}-number"))}));
-    let number = |server: &str| std::fs::read_to_string(site.file(&format!("{server}-number"))).unwrap();
+    let number = |server: &str| std::fs::read_to_string(site.file(&format!("{server}-number"))).expect("the number");
     let count = |server: &str| ToolCall::new("count", json!({"file": site.file(server)}));
     for server in BOTH {
         assert_eq!(first.client(server).ask("1", &append(server, "before")).text(), "appended");

@@ -43,8 +43,8 @@ pub(super) fn a_call_of_a_killed_instance_is_never_repeated_and_can_be_settled(s
         // Somebody has looked, and says what became of it.
         let receipt = got.problem()["receipt"].as_str().expect("a receipt").to_owned();
         let answer = site.file("answer.json");
-        std::fs::write(&answer, r#"{"seen":"in the ledger"}"#).unwrap();
-        let done = ["--done", answer.to_str().unwrap(), "--reason", "the line is there"];
+        std::fs::write(&answer, r#"{"seen":"in the ledger"}"#).expect("the file can be written");
+        let done = ["--done", answer.to_str().expect("a path"), "--reason", "the line is there"];
         site.stanchion(&[&["claims", "settle", &receipt], &done[..]].concat()).exits(0).says("settled");
         let told = client.ask("5", &call);
         assert!(told.is_replay(), "{told:?}");

@@ -72,7 +72,7 @@ pub(super) fn tenants_with_the_same_key_never_see_each_others_answers(site: &Sit
     let mut policy = String::new();
     for name in ["alice", "bob"] {
         let file = site.file(name);
-        std::fs::write(&file, format!("the-token-of-{name}\n")).unwrap();
+        std::fs::write(&file, format!("the-token-of-{name}\n")).expect("the file can be written");
         policy += &format!("[[principals]]\nname = {name:?}\ntoken_file = {:?}\n", file.display().to_string());
     }
     for server in BOTH {
@@ -96,7 +96,7 @@ pub(super) fn tenants_with_the_same_key_never_see_each_others_answers(site: &Sit
             assert_eq!(ask(as_(instance, "alice")), ("1".to_owned(), true));
             assert_eq!(ask(as_(instance, "bob")), ("2".to_owned(), true));
         }
-        assert_eq!(std::fs::read_to_string(&number).unwrap(), "2", "two effects");
+        assert_eq!(std::fs::read_to_string(&number).expect("the number"), "2", "two effects");
     }
 }
 
@@ -116,7 +116,7 @@ fn lost(site: &Site, instances: [&Instance; 2], server: &str, name: &str) -> usi
             });
         }
     });
-    let number: usize = std::fs::read_to_string(site.file(name)).unwrap().parse().expect("a number");
+    let number: usize = std::fs::read_to_string(site.file(name)).expect("the number").parse().expect("a number");
     WORKERS * EACH - number
 }
 

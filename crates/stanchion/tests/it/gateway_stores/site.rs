@@ -110,8 +110,13 @@ impl Instance {
         let said = Arc::<Mutex<String>>::default();
         let address = loop {
             let mut line = String::new();
-            assert_ne!(stderr.read_line(&mut line).expect("stderr"), 0, "it ended: {}", said.lock().unwrap());
-            said.lock().unwrap().push_str(&line);
+            assert_ne!(
+                stderr.read_line(&mut line).expect("stderr"),
+                0,
+                "it ended: {}",
+                said.lock().expect("no panic meanwhile")
+            );
+            said.lock().expect("no panic meanwhile").push_str(&line);
             if let Some((_, rest)) = line.split_once(" at http://") {
                 let (address, _) = rest.split_once('/').expect("a path");
                 break address.parse().expect("an address");
@@ -119,7 +124,10 @@ impl Instance {
         };
         let all = Arc::clone(&said);
         std::thread::spawn(move || {
-            stderr.lines().map_while(Result::ok).for_each(|line| all.lock().unwrap().push_str(&(line + "\n")));
+            stderr
+                .lines()
+                .map_while(Result::ok)
+                .for_each(|line| all.lock().expect("no panic meanwhile").push_str(&(line + "\n")));
         });
         Self { process, address, said, _home: home }
     }
@@ -139,7 +147,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("instance {}:\n{}", self.address, self.said.lock().unwrap());
+            eprintln!("instance {}:\n{}", self.address, self.said.lock().expect("no panic meanwhile"));
         }
     }
 }
@@ -161,14 +169,14 @@ impl Web {
     }
 
     pub(super) fn kill(&self) {
-        drop(self.running.lock().unwrap().take());
+        drop(self.running.lock().expect("no panic meanwhile").take());
     }
 
     /// At the same address as before.
     pub(super) fn restart(&self) {
         let (running, address) = listen(self.address.rsplit(':').next().expect("a port"));
         assert_eq!(address, self.address);
-        *self.running.lock().unwrap() = Some(running);
+        *self.running.lock().expect("no panic meanwhile") = Some(running);
     }
 }
 

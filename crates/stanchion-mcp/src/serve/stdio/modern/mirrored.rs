@@ -166,6 +166,9 @@ fn same(sent: &str, value: &Value) -> bool {
 mod tests {
     use super::*;
 
+    /// Arguments, headers, and whether they agree.
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], bool);
+
     fn call(arguments: &str) -> String {
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"weather","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}}}}"#
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn headers_and_body_must_say_the_same() {
         let mirrored = told();
-        let rows: &[(&str, &[(&str, &str)], bool)] = &[
+        let rows: &[Row<'_>] = &[
             ("{}", &[], true),
             (r#"{"city":"Berlin"}"#, &[("mcp-param-city", "Berlin")], true),
             (r#"{"city":"Berlin"}"#, &[("Mcp-Param-City", " Berlin ")], true),
