@@ -10,7 +10,7 @@ use super::claimed::give_up;
 use super::grip::Grip;
 use crate::claim::Claim;
 use crate::locks::{give_back, unseen};
-use crate::{Acquire, Begin, Begun, ErrorKind, LockBackend, Result, RetryPolicy};
+use crate::{Acquire, Begin, Begun, Cond, ErrorKind, Finish, Finished, LockBackend, Result, RetryPolicy};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Begun>> + Send>>;
 
@@ -22,16 +22,18 @@ pub(super) struct Beginning {
 
 struct Undo {
     grip: Box<Grip>,
+    /// What the request was to find.
+    cond: Cond,
     lock: Option<Arc<Acquire>>,
     locks: Arc<dyn LockBackend>,
 }
 
 impl Beginning {
     pub(super) fn new(grip: Box<Grip>, begin: Begin, locks: &Arc<dyn LockBackend>) -> Self {
-        let (fused, lock) = (Arc::clone(&grip.engine.fused), begin.lock.clone());
+        let (fused, lock, cond) = (Arc::clone(&grip.engine.fused), begin.lock.clone(), begin.cond.clone());
         Self {
             answer: Some(Box::pin(async move { fused.begin(&begin).await })),
-            undo: Some(Undo { grip, lock, locks: Arc::clone(locks) }),
+            undo: Some(Undo { grip, cond, lock, locks: Arc::clone(locks) }),
         }
     }
 
@@ -72,19 +74,35 @@ impl Drop for Beginning {
 }
 
 impl Undo {
+    /// Takes the claim back if it is there. If not, the request may still be on its way: then what it was to find is changed, so that it
+    /// cannot take effect any more, when nobody would know of it. No, if something came between.
+    async fn forestall(&self) -> Result<bool> {
+        let grip = &self.grip;
+        let found = grip.engine.records.get(&grip.key).await?;
+        let claim = found.as_ref().and_then(|record| Claim::decode(&record.value).ok());
+        match (found, claim) {
+            (Some(record), Some(claim)) if claim.attempt == grip.attempt => {
+                grip.see(claim, record.version);
+                give_up(grip).await;
+            }
+            (None, _) if self.cond == Cond::Absent => give_up(grip).await,
+            (Some(record), Some(claim)) if self.cond == Cond::Version(record.version) => {
+                let (key, cond) = (grip.key.clone(), self.cond.clone());
+                let same = Finish { key, cond, value: record.value, ttl: claim.ttl(), grant: None };
+                return Ok(matches!(grip.engine.fused.finish(&same).await?, Finished::Written { .. }));
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
     async fn run(self) {
         let (attempt, id) = (self.grip.attempt, self.grip.id);
         let mut tries = RetryPolicy::default().start();
         loop {
-            let failed = match self.grip.engine.records.get(&self.grip.key).await {
-                Ok(found) => {
-                    let claim = found.and_then(|record| Some((Claim::decode(&record.value).ok()?, record.version)));
-                    if let Some((claim, version)) = claim.filter(|(claim, _)| claim.attempt == attempt) {
-                        self.grip.see(claim, version);
-                        give_up(&self.grip).await;
-                    }
-                    break;
-                }
+            let failed = match self.forestall().await {
+                Ok(true) => break,
+                Ok(false) => continue,
                 Err(e) => e,
             };
             // While we live we know that nothing was sent, and nobody else does.

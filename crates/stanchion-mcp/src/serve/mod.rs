@@ -2,6 +2,7 @@
 
 mod endpoint;
 mod front;
+mod key;
 mod remote;
 mod stdio;
 

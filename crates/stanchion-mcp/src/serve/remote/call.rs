@@ -9,7 +9,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
 
 use super::carry::Carried;
-use super::headers::{are_events, key, of_own_list, takes_events};
+use super::headers::{are_events, of_own_list, takes_events};
 use super::inner::{Head, Inner};
 use super::pass::{Asked, Watch};
 use super::sse::Events;
@@ -20,6 +20,7 @@ use crate::flight::Flight;
 use crate::frame::{Frame, Id, Kind};
 use crate::gate::{Caller, Guarded, OwnRequest, Plan};
 use crate::problem::{Problem, ProblemKind};
+use crate::serve::key::idempotency_key;
 use crate::serve::{Body, full};
 use crate::stdio::FRAME_MAX;
 use crate::tool_call::ToolCall;
@@ -78,7 +79,7 @@ impl Inner {
 
     async fn planned(&self, frame: &Frame<'_>, head: &Head, who: &Who) -> Planned {
         let mut caller = Caller::new(&who.principal);
-        caller.key = match key(&head.headers) {
+        caller.key = match idempotency_key(&head.headers) {
             Ok(key) => key,
             Err(problem) => return Planned::Refuse(problem, false),
         };

@@ -5,12 +5,11 @@ use http::header::{
     HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
-use crate::problem::{Problem, ProblemKind};
+use crate::serve::key::KEY;
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const PARAM: &str = "mcp-param-";
@@ -103,29 +102,6 @@ fn is_event_type(value: &str) -> bool {
     value.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-/// The key in the header: a quoted text as in the draft, or a bare one.
-///
-/// # If it fails
-/// It is there twice, or is no such thing.
-pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
-    let bad = |why: &str| Box::new(Problem::new(ProblemKind::KeyInvalid, format!("the header Idempotency-Key {why}")));
-    let mut all = headers.get_all(KEY).iter();
-    let Some(value) = all.next() else { return Ok(None) };
-    if all.next().is_some() {
-        return Err(bad("is there twice"));
-    }
-    let text = value.to_str().map_err(|_| bad("is no text of visible ASCII characters"))?.trim_matches(' ');
-    let key = match text.strip_prefix('"').map(|rest| rest.strip_suffix('"')) {
-        None => text,
-        Some(Some(inner)) => inner,
-        Some(None) => return Err(bad("begins with a quote and does not end with one")),
-    };
-    if key.contains(['"', '\\']) {
-        return Err(bad("contains a quote or a backslash"));
-    }
-    Ok(Some(key.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,14 +144,5 @@ mod tests {
             (&HeaderValue::from_static("s"), &HeaderValue::from_static("tools/list"))
         );
         assert!(!out.contains_key("mcp-name") && !out.contains_key("mcp-param-a"));
-    }
-
-    #[test]
-    fn a_key_is_quoted_or_bare() {
-        let key = |value| key(&map(&[("idempotency-key", value)])).map_err(|problem| problem.kind());
-        assert_eq!(key("\"a b\""), Ok(Some("a b".to_owned())));
-        assert_eq!(key("a-1"), Ok(Some("a-1".to_owned())));
-        assert_eq!(key("\"a"), Err(ProblemKind::KeyInvalid));
-        assert_eq!(key("\"a\", \"b\""), Err(ProblemKind::KeyInvalid));
     }
 }

@@ -106,29 +106,23 @@ impl Instance {
         std::fs::write(&file, policy).expect("the policy can be written");
         let args = ["serve", "--listen", "127.0.0.1:0", "--policy", file.to_str().expect("a path")];
         let mut process = Running(home.command(&args).stderr(Stdio::piped()).spawn().expect("stanchion starts"));
-        let mut stderr = BufReader::new(process.0.stderr.take().expect("stderr"));
+        let stderr = BufReader::new(process.0.stderr.take().expect("stderr"));
         let said = Arc::<Mutex<String>>::default();
-        let address = loop {
-            let mut line = String::new();
-            assert_ne!(
-                stderr.read_line(&mut line).expect("stderr"),
-                0,
-                "it ended: {}",
-                said.lock().expect("no panic meanwhile")
-            );
-            said.lock().expect("no panic meanwhile").push_str(&line);
-            if let Some((_, rest)) = line.split_once(" at http://") {
-                let (address, _) = rest.split_once('/').expect("a path");
-                break address.parse().expect("an address");
-            }
-        };
         let all = Arc::clone(&said);
         std::thread::spawn(move || {
-            stderr
-                .lines()
-                .map_while(Result::ok)
-                .for_each(|line| all.lock().expect("no panic meanwhile").push_str(&(line + "\n")));
+            let keep = |line: String| all.lock().expect("no panic meanwhile").push_str(&(line + "\n"));
+            stderr.lines().map_while(Result::ok).for_each(keep);
         });
+        let mut address = None;
+        eventually_sync(PATIENCE, "it says where it serves", || {
+            let said = said.lock().expect("no panic meanwhile");
+            let ended = process.0.try_wait().expect("it can be asked");
+            assert!(ended.is_none(), "it ended, {ended:?}: {said}");
+            let told = said.split_once(" at http://").and_then(|(_, rest)| rest.split_once('/'));
+            address = told.map(|(address, _)| address.parse().expect("an address"));
+            address.is_some()
+        });
+        let address = address.expect("an address");
         Self { process, address, said, _home: home }
     }
 
