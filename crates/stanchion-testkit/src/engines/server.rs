@@ -26,7 +26,8 @@ const STOP: Duration = Duration::from_secs(60);
 /// Runs the server and ends it. It reads orders from the test process and, when that is gone however it ended, end of
 /// file. Children are killed too: PostgreSQL's live in sessions of their own and may be stopped by a signal, so
 /// neither a group kill nor their own watchfulness is enough. SIGHUP is ignored because the kernel sends it to a
-/// group that lost its parent and has a stopped member, which is this very situation.
+/// group that lost its parent and has a stopped member, which is this very situation; the SIGCONT that follows it may undo a stop of
+/// ours, which is therefore given again until it holds.
 ///
 /// A signal only asks, and on a busy machine it takes a while: the list of children is final when the parent stands still, and
 /// the data are free when the last child is gone. PostgreSQL refuses to start while one still holds the shared memory.
@@ -42,10 +43,16 @@ await() {
     tries=$((tries + 1)); sleep 0.01
   done
 }
+stand() {
+  tries=0
+  while [ "$tries" -lt 300 ] && kill -STOP "$1" 2>/dev/null; do
+    case $(grep '^State:' "/proc/$1/status" 2>/dev/null) in *[TtZX]' ('*) return ;; esac
+    tries=$((tries + 1)); sleep 0.01
+  done
+}
 end() {
   [ -n "$pid" ] || return 0
-  kill -STOP "$pid" 2>/dev/null
-  await "$pid" TtZX
+  stand "$pid"
   children=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
   kill -KILL "$pid" $children 2>/dev/null
   wait "$pid" 2>/dev/null
