@@ -30,7 +30,7 @@ struct Undo {
 
 impl Beginning {
     pub(super) fn new(grip: Box<Grip>, begin: Begin, locks: &Arc<dyn LockBackend>) -> Self {
-        let (fused, lock, cond) = (Arc::clone(&grip.engine.fused), begin.lock.clone(), begin.cond.clone());
+        let (fused, lock, cond) = (Arc::clone(&grip.engine.fused), begin.lock.clone(), begin.cond);
         Self {
             answer: Some(Box::pin(async move { fused.begin(&begin).await })),
             undo: Some(Undo { grip, cond, lock, locks: Arc::clone(locks) }),
@@ -87,7 +87,7 @@ impl Undo {
             }
             (None, _) if self.cond == Cond::Absent => give_up(grip).await,
             (Some(record), Some(claim)) if self.cond == Cond::Version(record.version) => {
-                let (key, cond) = (grip.key.clone(), self.cond.clone());
+                let (key, cond) = (grip.key.clone(), self.cond);
                 let same = Finish { key, cond, value: record.value, ttl: claim.ttl(), grant: None };
                 return Ok(matches!(grip.engine.fused.finish(&same).await?, Finished::Written { .. }));
             }

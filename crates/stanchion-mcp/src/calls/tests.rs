@@ -288,25 +288,3 @@ fn a_full_file_is_not_moved_aside_while_another_process_holds_its_lock() {
     assert_eq!(numbers(&std::fs::read_to_string(rotated(&path)).unwrap()).0, [0, 1]);
     assert_eq!(numbers(&std::fs::read_to_string(&path).unwrap()).0, [3]);
 }
-
-#[test]
-#[ignore = "a measurement: cargo test --release -- --ignored --nocapture"]
-fn the_price_of_a_line_for_its_caller() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = CallLog::open(dir.path().join(FILE_NAME)).unwrap();
-    let mut costs = Vec::new();
-    for round in 0..200 {
-        for number in 0..100 {
-            let line = numbered(round * 100 + number);
-            let start = std::time::Instant::now();
-            log.log(line);
-            costs.push(start.elapsed());
-        }
-        log.flush().unwrap();
-    }
-    let total: Duration = costs.iter().sum();
-    let mean = total / u32::try_from(costs.len()).unwrap();
-    costs.sort_unstable();
-    let at = |share: usize| costs[costs.len() * share / 1000];
-    println!("mean {mean:?}, median {:?}, p99 {:?}, p999 {:?}", at(500), at(990), at(999));
-}

@@ -145,6 +145,11 @@ impl Gate {
         &self.server
     }
 
+    /// What is asked of this server's tools.
+    pub(crate) const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Writes a call down, and counts it.
     fn written_down(&self, line: CallLine) {
         let verdict = line.verdict.as_str();

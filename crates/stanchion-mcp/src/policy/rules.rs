@@ -228,6 +228,13 @@ impl Rules {
         Self(Arc::new(inner))
     }
 
+    /// Every rule: of the tools that are named, of the patterns, and of the rest.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Rule>> {
+        let exact = self.0.exact.values().map(|(_, resolved)| resolved);
+        let patterns = self.0.patterns.iter().map(|(.., resolved)| resolved);
+        exact.chain(patterns).chain([&self.0.fallback]).map(|resolved| &resolved.rule)
+    }
+
     pub(crate) fn unknown(&self, known: &[&str]) -> Vec<UnknownTool> {
         let exact = self.0.exact.iter().filter(|(name, _)| !known.contains(&name.as_str()));
         let exact = exact.map(|(name, (place, _))| (name, *place, nearest(name, known.iter().copied())));

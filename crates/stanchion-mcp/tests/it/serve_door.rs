@@ -87,3 +87,58 @@ async fn a_listener_for_other_machines_needs_tokens() {
     let allowed = stanchion_mcp::serve::Serve::new().allow_anonymous(true);
     allowed.run(listener, std::future::ready(())).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_failing_server_is_named_and_only_all_of_them_make_it_unready() {
+    let store = Store::fresh().await;
+    let nothing = || Some(vec!["/no/such/program"]);
+    let half = House::start(&store, Setup { other: nothing(), ..Setup::default() }).await;
+    let ready = async |house: &House| house.client().at("/readyz").send(Method::GET, "").await;
+    for (path, message) in [("/other", initialize(1)), ("/ledger", initialize(1))] {
+        half.client().at(path).post(&message).await;
+    }
+    let got = ready(&half).await;
+    assert_eq!((got.status, &got.answer()["ready"]), (200, &json!(true)), "{got:?}");
+    assert_eq!(got.answer()["servers"], json!({"ledger": true, "other": false}));
+    // Control.
+    let none = House::start(&store, Setup { instead: nothing(), other: nothing(), ..Setup::default() }).await;
+    for path in ["/other", "/ledger"] {
+        assert_eq!(none.client().at(path).post(&initialize(1)).await.problem(), Some("upstream_failed"));
+    }
+    assert_eq!(ready(&none).await.status, 503);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_an_allowed_origin_may_ask_and_read_and_no_others() {
+    let store = Store::fresh().await;
+    let house = House::start(&store, Setup { principals: principals(), ..Setup::default() }).await;
+    let from = |origin: &str| house.client().with("origin", origin);
+    let asks = |origin: &str| {
+        let names = "authorization, mcp-method, mcp-param-region, x-other";
+        let client = from(origin).with("access-control-request-method", "POST");
+        client.with("access-control-request-headers", names)
+    };
+    // A browser sends no token with it.
+    let got = asks("https://app.test").send(Method::OPTIONS, "").await;
+    assert_eq!((got.status, got.header("access-control-allow-origin")), (204, "https://app.test"), "{got:?}");
+    assert_eq!(got.header("access-control-allow-methods"), "GET, POST, DELETE");
+    let allowed: Vec<&str> = got.header("access-control-allow-headers").split(", ").collect();
+    for name in ["accept", "authorization", "content-type", "idempotency-key", "last-event-id", "mcp-session-id"] {
+        assert!(allowed.contains(&name), "{name}: {got:?}");
+    }
+    assert!(allowed.contains(&"mcp-param-region") && !allowed.contains(&"x-other"), "{got:?}");
+    let got = from("https://app.test").named("alice").post(&initialize(1)).await;
+    assert_eq!((got.status, got.header("access-control-allow-origin")), (200, "https://app.test"));
+    assert_eq!((got.header("vary"), got.header("mcp-session-id").len()), ("Origin", 32));
+    assert_eq!(got.header("access-control-expose-headers"), "mcp-session-id, idempotent-replayed");
+    // A page must be able to read why it was turned away.
+    let got = from("https://app.test").post(&initialize(1)).await;
+    assert_eq!((got.status, got.header("access-control-allow-origin")), (401, "https://app.test"));
+    for (origin, status) in [("https://evil.test", 403), ("http://localhost:3000", 401)] {
+        let got = asks(origin).send(Method::OPTIONS, "").await;
+        assert_eq!(got.status, status, "{origin}: {got:?}");
+        assert!(!got.headers.keys().any(|name| name.as_str().starts_with("access-control")), "{origin}: {got:?}");
+    }
+    let plain = house.client().named("alice").post(&initialize(1)).await;
+    assert!(!plain.headers.contains_key("access-control-allow-origin"), "{plain:?}");
+}

@@ -124,3 +124,26 @@ async fn a_call_that_does_not_end_is_not_waited_for_for_ever() {
     let again = other.session().await.with("idempotency-key", "k").post(&message).await;
     assert_eq!((again.problem(), store.lines("f")), (Some("outcome_unknown"), 1), "{again:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_stops_waits_for_the_keyed_call_of_a_session_that_has_said_goodbye() {
+    let store = Store::fresh().await;
+    let mut house = House::start(&store, Setup::default()).await;
+    let session = house.session().await.with("idempotency-key", "k");
+    let go = store.path("go");
+    let message = call(2, "append", json!({"file": store.path("f"), "line": "x", "answerWhen": go}));
+    let (asking, asked) = (session.clone(), message.clone());
+    let running = tokio::spawn(async move { asking.post(&asked).await });
+    eventually(SOON, "the call runs", || async { store.lines("f") == 1 }).await;
+    assert_eq!(session.send(Method::DELETE, "").await.status, 204);
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    house.stop();
+    eventually(SOON, "nobody new comes in", || async { tokio::net::TcpStream::connect(house.addr).await.is_err() })
+        .await;
+    std::fs::write(&go, "").unwrap();
+    house.stopped().await.unwrap();
+    let other = House::start(&store, Setup::default()).await;
+    let again = other.session().await.with("idempotency-key", "k").post(&message).await;
+    assert_eq!((again.is_replay(), store.lines("f")), (true, 1), "{again:?}");
+}

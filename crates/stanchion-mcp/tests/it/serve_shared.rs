@@ -225,3 +225,98 @@ async fn a_process_that_nobody_uses_ends_and_the_next_caller_gets_a_new_one() {
     eventually(SOON, "the idle process has ended", || async { !lives(&before) }).await;
     assert_ne!(client.post_modern(&pid).await.said(), before);
 }
+
+/// A server that makes texts of ids, whatever they were.
+const TEXTS: &str = r#"
+const fs = require('node:fs');
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const { file, line: text } = params?.arguments ?? {};
+  if (file) fs.appendFileSync(file, `${text}\n`);
+  const result = method === 'tools/list' ? { tools: [{ name: 'append' }] } : { content: [{ type: 'text', text: 'appended' }] };
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: String(id), result })}\n`);
+}).on('close', () => process.exit(0));
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_id_has_become_a_text_is_recorded_before_it_is_told() {
+    let store = Store::fresh().await;
+    let instead = Some(vec!["node", "-e", TEXTS]);
+    let house = House::start(&store, Setup { instead, ..Setup::default() }).await;
+    let client = house.client();
+    let listed = client.post_modern(&modern(json!(7), "tools/list", json!({}))).await;
+    assert_eq!((&listed.answer()["id"], listed.code()), (&json!(7), None), "{listed:?}");
+    let append = |id: u8| modern_call(json!(id), "append", json!({"file": store.path("f"), "line": "x"}));
+    let keyed = client.with("idempotency-key", "k");
+    let first = keyed.post_modern(&append(1)).await;
+    assert_eq!((first.said(), &first.answer()["id"], first.is_replay()), ("appended", &json!(1), false));
+    let again = keyed.post_modern(&append(2)).await;
+    assert_eq!((again.said(), &again.answer()["id"], again.is_replay()), ("appended", &json!(2), true), "{again:?}");
+    assert_eq!(store.lines("f"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn methods_of_the_older_era_do_not_reach_the_process_of_all() {
+    let store = Store::fresh().await;
+    // It ends when it is initialised, as one does that takes another client for a mistake.
+    let script = TEXTS.replace("if (id === undefined) return;", "if (!/^tools/.test(method)) process.exit(1);");
+    let instead = Some(vec!["node", "-e", &*script.leak()]);
+    let house = House::start(&store, Setup { instead, ..Setup::default() }).await;
+    let client = house.client();
+    let call = modern_call(json!(1), "append", json!({"file": store.path("f"), "line": "x"}));
+    assert_eq!(client.post_modern(&call).await.said(), "appended");
+    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
+        let got = client.post_modern(&modern(json!(7), method, json!({}))).await;
+        assert_eq!((got.status, got.code(), &got.answer()["id"]), (404, Some(-32601), &json!(7)), "{method}: {got:?}");
+    }
+    for method in ["notifications/initialized", "notifications/roots/list_changed"] {
+        let got = client.post_modern(&json!({"jsonrpc": "2.0", "method": method})).await;
+        assert_eq!(got.status, 202, "{method}: {got:?}");
+    }
+    assert_eq!(client.post_modern(&call).await.said(), "appended", "the process of all was ended");
+    // Control: what is unknown is the server's affair, and ends this one.
+    let got = client.post_modern(&modern(json!(7), "x/y", json!({}))).await;
+    assert_eq!(got.problem(), Some("upstream_failed"), "void: this server does not end: {got:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_header_that_is_there_twice_says_nothing() {
+    let store = Store::fresh().await;
+    let house = House::start(&store, Setup::default()).await;
+    let message = modern_call(json!(1), "append", json!({"file": store.path("f"), "line": "x"}));
+    let client = house.client().modern(&message);
+    for (header, value) in [("mcp-name", "other"), ("mcp-name", "append"), ("mcp-method", "tools/list")] {
+        let got = client.adding(header, value).post(&message).await;
+        assert_eq!((got.status, got.code(), store.lines("f")), (400, Some(-32020), 0), "{header}: {got:?}");
+    }
+    assert_eq!((client.post(&message).await.said(), store.lines("f")), ("appended", 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_asks_for_input_runs_once_in_each_of_its_rounds() {
+    let store = Store::fresh().await;
+    let house = House::start(&store, Setup::default()).await;
+    let keyed = house.client().with("idempotency-key", "k");
+    let arguments = json!({"file": store.path("f"), "line": "done", "first": "asked"});
+    let first = keyed.post_modern(&modern_call(json!(1), "ask", arguments.clone())).await;
+    let question = first.answer()["result"].clone();
+    assert_eq!((&question["resultType"], first.is_replay()), (&json!("input_required"), false), "{first:?}");
+    let again = keyed.post_modern(&modern_call(json!("new"), "ask", arguments.clone())).await;
+    assert_eq!((&again.answer()["id"], again.is_replay()), (&json!("new"), true), "{again:?}");
+    assert_eq!(again.answer()["result"]["inputRequests"], question["inputRequests"]);
+    assert_eq!(again.answer()["result"]["requestState"], question["requestState"]);
+    assert_eq!(std::fs::read_to_string(store.path("f")).unwrap(), "asked\n");
+    let reply = json!({"action": "accept", "content": {"go": true}});
+    let continued = |id: u8| {
+        let mut message = modern_call(json!(id), "ask", arguments.clone());
+        message["params"]["inputResponses"] = json!({"input": reply});
+        message["params"]["requestState"] = question["requestState"].clone();
+        message
+    };
+    let ended = keyed.post_modern(&continued(3)).await;
+    assert_eq!((ended.said(), ended.is_replay()), (reply.to_string().as_str(), false), "{ended:?}");
+    let again = keyed.post_modern(&continued(4)).await;
+    assert_eq!((again.said(), again.is_replay()), (reply.to_string().as_str(), true), "{again:?}");
+    assert_eq!(std::fs::read_to_string(store.path("f")).unwrap(), "asked\ndone\n");
+}

@@ -62,6 +62,10 @@ pub(crate) struct Setup {
     pub(crate) limits: StdioLimits,
     pub(crate) drain: Duration,
     pub(crate) arguments: Vec<&'static str>,
+    /// Another server instead of the ledger.
+    pub(crate) instead: Option<Vec<&'static str>>,
+    /// A second server, at `/other`.
+    pub(crate) other: Option<Vec<&'static str>>,
     pub(crate) frame_max: usize,
 }
 
@@ -73,6 +77,8 @@ impl Default for Setup {
             limits: StdioLimits::default(),
             drain: SOON,
             arguments: Vec::new(),
+            instead: None,
+            other: None,
             frame_max: 1 << 20,
         }
     }
@@ -93,20 +99,26 @@ impl Drop for House {
 
 impl House {
     pub(crate) async fn start(store: &Store, setup: Setup) -> Self {
-        let rules = PolicyFile::parse(&setup.policy, "test.toml").unwrap_or_else(|e| panic!("{e}")).rules("ledger");
-        let locks = Locks::shared(Arc::clone(&store.locks));
-        let gate = Gate::new("ledger", rules, store.claims.clone(), locks, Arc::clone(&store.records));
+        let file = PolicyFile::parse(&setup.policy, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+        let endpoint = |name: &str, words: Vec<&str>| {
+            let locks = Locks::shared(Arc::clone(&store.locks));
+            let gate = Gate::new(name, file.rules(name), store.claims.clone(), locks, Arc::clone(&store.records));
+            let (program, nursery) = (Program::new(words), Nursery::start().unwrap());
+            Arc::new(StdioEndpoint::new(Arc::new(gate), program, nursery, setup.limits.clone()))
+        };
         let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/ledger.mjs");
-        let words = ["node", ledger, "--stdio"].into_iter().chain(setup.arguments);
-        let endpoint = StdioEndpoint::new(Arc::new(gate), Program::new(words), Nursery::start().unwrap(), setup.limits);
+        let words = ["node", ledger, "--stdio"].into_iter().chain(setup.arguments).collect();
         let mut front = Serve::new()
-            .endpoint("ledger", Arc::new(endpoint))
+            .endpoint("ledger", endpoint("ledger", setup.instead.unwrap_or(words)))
             .allowed_host("mcp.test")
             .allowed_origin("https://app.test")
             .frame_max(setup.frame_max)
             .drain(setup.drain)
             .store(Arc::clone(&store.records))
             .metrics(|| "up 1\n".to_owned());
+        if let Some(words) = setup.other {
+            front = front.endpoint("other", endpoint("other", words));
+        }
         for principal in setup.principals {
             front = front.principal(principal);
         }
@@ -155,6 +167,13 @@ impl Client {
         Self { headers, ..self.clone() }
     }
 
+    /// With one more header, though there may be one of this name.
+    pub(crate) fn adding(&self, name: &str, value: &str) -> Self {
+        let mut client = self.clone();
+        client.headers.push((name.to_owned(), value.to_owned()));
+        client
+    }
+
     pub(crate) fn without(&self, name: &str) -> Self {
         let headers = self.headers.iter().filter(|(known, _)| known != name).cloned().collect();
         Self { headers, ..self.clone() }
@@ -186,9 +205,11 @@ impl Client {
         let mut request = Request::new(Full::new(body.into()));
         *request.method_mut() = method;
         *request.uri_mut() = self.path.parse().unwrap();
-        request.headers_mut().insert("host", self.addr.to_string().parse().unwrap());
+        if !self.headers.iter().any(|(name, _)| name == "host") {
+            request.headers_mut().insert("host", self.addr.to_string().parse().unwrap());
+        }
         for (name, value) in &self.headers {
-            request.headers_mut().insert(name.parse::<http::HeaderName>().unwrap(), value.parse().unwrap());
+            request.headers_mut().append(name.parse::<http::HeaderName>().unwrap(), value.parse().unwrap());
         }
         // Whoever is dropped here hangs up.
         let guard = HangUp(task);

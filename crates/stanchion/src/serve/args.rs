@@ -20,7 +20,7 @@ pub(crate) struct ServeArgs {
     /// A host, NAME or NAME:PORT, that clients may ask for besides our own address; repeat it for several
     #[arg(long = "allowed-host", value_name = "HOST")]
     pub(crate) allowed_hosts: Vec<String>,
-    /// An origin, SCHEME://HOST[:PORT], whose pages may ask; repeat it for several
+    /// An origin, scheme and host, whose pages may ask; repeat it for several
     #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     pub(crate) allowed_origins: Vec<String>,
     /// How long calls may run on after SIGTERM or Ctrl-C

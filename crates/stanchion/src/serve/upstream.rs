@@ -18,6 +18,10 @@ use crate::wrap::resolve::resolve;
 /// A shorter token can be guessed.
 const TOKEN_MIN: usize = 16;
 
+/// Variables that are for us: the store's address may have a password, and no server has any use for the others. One that is a
+/// stanchion of its own is given its own by the policy.
+const OURS: [&str; 3] = ["STANCHION_STORE", "STANCHION_HOME", "STANCHION_CHAOS"];
+
 pub(super) struct Upstreams<'a> {
     pub(super) file: &'a PolicyFile,
     pub(super) store: &'a Store,
@@ -84,7 +88,7 @@ impl Upstreams<'_> {
             TokenSource::Env(name) => Some(name.clone()),
             _ => None,
         });
-        let secrets = tokens.chain(trust::variables(self.file));
+        let secrets = tokens.chain(trust::variables(self.file)).chain(OURS.map(str::to_owned));
         Ok(Program::new(words).env(env).cwd(cwd.clone()).without(secrets))
     }
 }

@@ -199,7 +199,9 @@ fn tokens_name_tenants_and_are_no_affair_of_the_servers() {
         "[[principals]]\nname = \"alice\"\ntoken_env = \"ALICE_TOKEN\"\n[[principals]]\nname = \"bob\"\ntoken_file = ";
     std::fs::write(home.path("bob"), "bobs-token-is-long\n").unwrap();
     let policy = policy(&home, &format!("{principals}{:?}\n", home.path("bob").display().to_string()));
-    let instance = Instance::start(&home, &policy, &[], &[("ALICE_TOKEN", "alices-token-is-long")]);
+    let store = format!("sqlite:{}", home.path("own.db").display());
+    let instance =
+        Instance::start(&home, &policy, &[], &[("ALICE_TOKEN", "alices-token-is-long"), ("STANCHION_STORE", &store)]);
     let arguments = json!({"file": home.path("n")});
     let bump = |token: &str| instance.call(Some("same"), Some(token), "bump", arguments.clone()).unwrap();
     assert_eq!(text(&bump("alices-token-is-long").2), "1");
@@ -209,7 +211,10 @@ fn tokens_name_tenants_and_are_no_affair_of_the_servers() {
     let pid = text(&instance.call(None, Some("alices-token-is-long"), "pid", json!({})).unwrap().2).to_owned();
     let env = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
     let env = String::from_utf8_lossy(&env).into_owned();
-    assert!(env.contains("STANCHION_HOME"), "void: its environment cannot be read");
+    assert!(env.contains("PATH="), "void: its environment cannot be read");
+    for ours in ["STANCHION_HOME", "STANCHION_STORE", "STANCHION_CHAOS"] {
+        assert!(!env.contains(ours), "the server was given {ours}");
+    }
     assert!(!env.contains("alices-token"), "the server was given a token");
     assert!(!instance.said.lock().expect("not poisoned").contains("token-is-long"));
     let unset = home.output(&["serve", "--listen", "127.0.0.1:0", "--policy", &policy]);

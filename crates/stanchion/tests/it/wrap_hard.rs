@@ -116,7 +116,10 @@ fn an_answer_that_comes_too_late_is_kept_for_repetitions() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a slow client is the point: slower than anything is waited for at the end")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a slow client is the point: slower than anything is waited for at the end"
+)]
 fn everything_the_server_has_said_reaches_a_client_that_reads_slowly() {
     let home = Home::new();
     let script = "i=0; while [ $i -lt 400 ]; do printf '{\"n\":%d,\"x\":\"%01000d\"}\\n' $i 0; i=$((i+1)); done";

@@ -11,8 +11,8 @@ use hyper::body::Incoming;
 use serde_json::json;
 use stanchion_core::Key;
 
-use super::Front;
 use super::door::Refused;
+use super::{Front, cors};
 use crate::serve::{Body, full};
 
 /// What a request is turned away with.
@@ -26,17 +26,25 @@ const STORE_WITHIN: Duration = Duration::from_secs(2);
 impl Front {
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let name = request.uri().path().trim_start_matches('/').trim_end_matches('/').to_owned();
-        let (response, label) = match self.checked(&name, request).await {
+        let page = self.door.page(request.headers(), request.uri());
+        let (mut response, label) = match self.checked(&name, request, page.is_some()).await {
             Ok(response) => (response, if self.endpoints.contains_key(&name) { name } else { "-".to_owned() }),
             Err(response) => (*response, "-".to_owned()),
         };
+        if let Some(page) = page {
+            cors::mark(&mut response, page);
+        }
         let status = response.status().as_u16().to_string();
         metrics::counter!("stanchion_serve_requests_total", "server" => label, "status" => status).increment(1);
         response
     }
 
-    async fn checked(&self, name: &str, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    async fn checked(&self, name: &str, request: Request<Incoming>, of_page: bool) -> Result<Response<Body>, Refusal> {
         self.door.admits(request.headers(), request.uri()).map_err(refusal)?;
+        if of_page && cors::is_preflight(request.method(), request.headers()) {
+            // A browser sends no token with it, and calls nothing before it is answered.
+            return Ok(cors::preflight(request.headers()));
+        }
         match name {
             "healthz" => return only_get(request.method(), || said(StatusCode::OK, "ok\n")),
             "readyz" if is_get(request.method()) => return Ok(self.ready().await),
@@ -106,7 +114,9 @@ impl Front {
             servers.insert(name.clone(), json!(endpoint.is_ready().await));
         }
         let stopping = self.stopping.load(Ordering::Acquire);
-        let ready = store && !stopping && servers.values().all(|ready| *ready == json!(true));
+        // One that fails is named. The others are still served: only if all of them fail is it better to ask another instance.
+        let none = !servers.is_empty() && servers.values().all(|ready| *ready == json!(false));
+        let ready = store && !stopping && !none;
         let body = json!({"ready": ready, "store": store, "stopping": stopping, "servers": servers}).to_string();
         let mut response = Response::new(full(body));
         *response.status_mut() = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

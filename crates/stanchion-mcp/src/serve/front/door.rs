@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderValue, Uri};
 use sha2::{Digest as _, Sha256};
 
 use crate::serve::Visitor;
@@ -91,6 +91,14 @@ impl Door {
             (Some(origin), None) if origin.to_str().is_ok_and(|origin| self.is_our_origin(origin, &host)) => Ok(()),
             _ => Err(Refused::Origin),
         }
+    }
+
+    /// The origin of the page that asks, if it was named as one whose pages may read what they are told. Pages of this machine
+    /// are no such: any program here can serve one.
+    pub(super) fn page(&self, headers: &HeaderMap, uri: &Uri) -> Option<HeaderValue> {
+        let origin = headers.get(ORIGIN).filter(|_| self.admits(headers, uri).is_ok())?;
+        let named = self.origins.contains(&origin.to_str().ok()?.to_ascii_lowercase());
+        named.then(|| origin.clone())
     }
 
     fn is_our_host(&self, host: &str) -> bool {

@@ -24,7 +24,7 @@ use super::{Front, Serve};
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
 /// A pause after a failed accept: it fails at once again while the process has no file descriptors left.
 const BREATHE: Duration = Duration::from_millis(50);
-/// Responses that are ready are written within this, after everything else has ended.
+/// Responses that are ready are written within this, though everything else took until the deadline to end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 impl Serve {
@@ -96,7 +96,7 @@ impl Front {
                 ended.await;
             }
         }
-        let last = deadline.max(Instant::now()).min(Instant::now() + LAST_WORDS);
+        let last = deadline.max(Instant::now() + LAST_WORDS);
         if !all_closed && tokio::time::timeout_at(last, closed).await.is_err() {
             return Err(Error::new(ErrorKind::Unavailable, "clients were still connected at the end")
                 .with("waited", stanchion_core::text::duration(self.drain)));

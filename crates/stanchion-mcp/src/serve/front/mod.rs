@@ -1,6 +1,7 @@
 //! The front: one listener, a path for each server.
 
 mod answer;
+mod cors;
 mod door;
 mod listen;
 mod patient;

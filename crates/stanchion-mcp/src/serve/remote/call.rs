@@ -16,6 +16,7 @@ use super::sse::Events;
 use super::teller::{Teller, ToCaller, json, with_headers};
 use super::under_way::{MOST, Who};
 use super::upstream::collect;
+use crate::calls::Verdict;
 use crate::flight::Flight;
 use crate::frame::{Frame, Id, Kind};
 use crate::gate::{Caller, Guarded, OwnRequest, Plan};
@@ -135,7 +136,8 @@ impl Inner {
         let locks = guarded.locks().cloned().collect();
         let Some(place) = self.under_way.enter(who, id, Arc::clone(&flight), locks) else {
             let problem = Problem::new(ProblemKind::RateLimited, format!("{MOST} calls are under way already"));
-            return json(StatusCode::OK, guarded.refusal(&problem.retry_after(Duration::from_secs(1))));
+            let refused = self.gate.refuse(&guarded, problem.retry_after(Duration::from_secs(1)), Verdict::Refused);
+            return json(StatusCode::OK, refused.frame.unwrap_or_default());
         };
         let (teller, told) = Teller::new(takes_events(&head.headers));
         let (here, gone) = oneshot::channel();

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use stanchion_core::Key;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::headers::are_events;
 use super::inner::{Head, Inner};
@@ -22,13 +23,15 @@ use super::meaning::{Meaning, meaning};
 use super::teller::{Came, Teller};
 use super::under_way::Place;
 use super::upstream::{Failure, collect};
+use crate::calls::Verdict;
 use crate::flight::{Cancelled, Flight};
 use crate::gate::{Answered, Guarded, Outgoing, Sent};
 use crate::problem::{Problem, ProblemKind};
 use crate::questions::{deadlock, nested};
 use crate::stdio::FRAME_MAX;
 
-const CANCELLED: &str = "it was cancelled by its client, and its server has not answered yet";
+pub(super) const CANCELLED: &str = "it was cancelled by its client, and its server has not answered yet";
+pub(super) const STOPPED: &str = "the gateway was stopped before its server answered";
 const LEFT: &str = "its client has gone, and its server has not answered yet";
 
 pub(super) struct Carried {
@@ -46,24 +49,38 @@ impl Inner {
         let Carried { guarded, flight, place, head, teller, gone } = carried;
         let locks: Vec<Key> = guarded.locks().cloned().collect();
         let came = Mutex::new(None);
-        let mut has_note = false;
+        let mut note = None;
         let answered = {
             let aside = |frame: String| teller.aside(&frame);
-            let send = |outgoing| self.send(outgoing, head, &place, &teller, &came);
+            let send = async |outgoing| {
+                tokio::select! {
+                    biased;
+                    sent = self.send(outgoing, head, &place, &teller, &came) => sent,
+                    answer = place.answer_from_elsewhere() => Sent::Answer(answer),
+                }
+            };
             let running = Box::pin(self.gate.run(&guarded, &flight, aside, send));
-            let leaving = self.leaving(&guarded, &flight, &locks, gone, &mut has_note);
+            let leaving = self.leaving(&guarded, &flight, &locks, gone, &mut note);
             self.until_over(&guarded, &flight, &place, &locks, running, leaving).await
         };
-        let was_cancelled = place.is_cancelled();
-        if has_note || was_cancelled {
+        let recorded =
+            answered.as_ref().filter(|answered| answered.from_server).and_then(|answered| answered.frame.clone());
+        if let Some(mut answered) = answered {
+            if place.is_cancelled() && !answered.from_server {
+                // Who has cancelled a call is not told that its outcome is unknown.
+                answered.frame = None;
+            }
+            teller.finish(answered, came.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
+        let notes: Vec<_> = note.into_iter().chain(place.over(recorded.as_deref())).collect();
+        let has_note = !notes.is_empty();
+        for note in notes {
+            // In this order: what is still being written would stay.
+            note.await.unwrap_or_default();
+        }
+        if has_note {
             self.gate.drop_note(&locks).await;
         }
-        let Some(mut answered) = answered else { return };
-        if was_cancelled && !answered.from_server {
-            // Who has cancelled a call is not told that its outcome is unknown.
-            answered.frame = None;
-        }
-        teller.finish(answered, came.into_inner().unwrap_or_else(PoisonError::into_inner));
         // Whoever waits for the last call to end may end the process then: it has to be told before.
         drop(place);
     }
@@ -90,15 +107,18 @@ impl Inner {
         tokio::select! {
             biased;
             answered = running => Some(answered),
-            () = leaving => None,
-            () = stuck => Some(Answered::ours(Some(guarded.refusal(&deadlock())))),
+            () = leaving => {
+                // Nobody is told; it is written down.
+                self.gate.refuse(guarded, Problem::new(ProblemKind::OutcomeUnknown, LEFT), Verdict::Unknown);
+                None
+            }
+            () = stuck => Some(self.gate.refuse(guarded, deadlock(), Verdict::Refused)),
             () = stopped => {
-                let kind = match flight.cancel() {
-                    Cancelled::BeforeItRan => ProblemKind::UpstreamFailed,
-                    Cancelled::WhileItRuns => ProblemKind::OutcomeUnknown,
+                let (kind, verdict) = match flight.cancel() {
+                    Cancelled::BeforeItRan => (ProblemKind::UpstreamFailed, Verdict::Refused),
+                    Cancelled::WhileItRuns => (ProblemKind::OutcomeUnknown, Verdict::Unknown),
                 };
-                let problem = Problem::new(kind, "the gateway was stopped before its server answered");
-                Some(Answered::ours(Some(guarded.refusal(&problem))))
+                Some(self.gate.refuse(guarded, Problem::new(kind, STOPPED), verdict))
             }
         }
     }
@@ -110,26 +130,23 @@ impl Inner {
         flight: &Flight,
         locks: &[Key],
         gone: oneshot::Receiver<Infallible>,
-        has_note: &mut bool,
+        note: &mut Option<JoinHandle<()>>,
     ) {
         if gone.await.is_err() && !guarded.is_keyed() {
             match flight.cancel() {
                 // The gate sees it by itself.
                 Cancelled::BeforeItRan => {}
                 Cancelled::WhileItRuns if locks.is_empty() => return,
-                Cancelled::WhileItRuns => {
-                    *has_note = true;
-                    self.gate.leave_note(locks, LEFT).await;
-                }
+                Cancelled::WhileItRuns => *note = Some(self.note(LEFT)(locks.to_vec())),
             }
         }
         std::future::pending().await
     }
 
-    /// Says why the locks of a cancelled call are still held.
-    pub(super) fn note_cancelled(&self, locks: Vec<Key>) {
+    /// Says why locks are still held. In a task of its own: broken off, it could still be written when it is taken away again.
+    pub(super) fn note(&self, why: &'static str) -> impl FnOnce(Vec<Key>) -> JoinHandle<()> {
         let gate = Arc::clone(&self.gate);
-        tokio::spawn(async move { gate.leave_note(&locks, CANCELLED).await });
+        move |locks| tokio::spawn(async move { gate.leave_note(&locks, why).await })
     }
 
     /// Sends the call, once.

@@ -69,7 +69,12 @@ impl Inner {
                 return Err(why);
             };
             tokio::time::sleep(mark.retry.unwrap_or(RETRY)).await;
-            body = self.resume(head, last).await.ok_or(why)?;
+            let Some(resumed) = self.resume(head, last).await else {
+                // A client that has taken up the stream itself has it alone, and the answer comes by there.
+                self.under_way.none_resumed(&place.who).await;
+                return Err(why);
+            };
+            body = resumed;
         }
     }
 
@@ -109,7 +114,7 @@ impl Inner {
         };
         // An answer that is whole is one, though the empty line behind it is missing.
         match events.rest().map(|piece| (self.is_answer(&piece, place, mark), piece)) {
-            Some((Some(text), piece)) => Ended::Answer(piece, text),
+            Some((Some(text), piece)) => Ended::Answer(piece.closed(), text),
             _ => Ended::Early(why),
         }
     }

@@ -1,10 +1,9 @@
 //! What the tasks of one upstream share, and the head of a request on its way to it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderName, Method, Uri};
 use tokio::sync::watch;
 
 use super::under_way::UnderWay;
@@ -16,8 +15,10 @@ pub(super) struct Inner {
     pub(super) gate: Arc<Gate>,
     pub(super) upstream: Upstream,
     pub(super) under_way: Arc<UnderWay>,
-    /// Nothing new is taken.
-    pub(super) closing: AtomicBool,
+    /// Headers that hand on fences: only we set them.
+    pub(super) fences: Vec<HeaderName>,
+    /// True when nothing new is taken.
+    pub(super) closing: watch::Sender<bool>,
     /// True when what runs is not waited for any longer.
     pub(super) giving_up: watch::Sender<bool>,
     /// Requests of our own have ids that no client has.

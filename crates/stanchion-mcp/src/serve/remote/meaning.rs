@@ -29,7 +29,7 @@ pub(super) fn meaning(status: StatusCode, headers: &HeaderMap, body: &[u8], id: 
         frame.as_ref().is_some_and(|frame| frame.error().is_some() && matches!(frame.raw_id(), None | Some("null")));
     let later = headers.contains_key(RETRY_AFTER);
     match (status.as_u16(), text) {
-        (401 | 403 | 404 | 405 | 406 | 413 | 415 | 421 | 431 | 307 | 308, _) => Meaning::Refused(said(status, text)),
+        (401 | 403 | 404 | 405 | 406 | 413 | 415 | 421 | 431, _) => Meaning::Refused(said(status, text)),
         (429 | 503, _) if later => Meaning::Refused(said(status, text)),
         (200..=299 | 400..=499, Some(text)) if is_ours => Meaning::Answer(text.to_owned()),
         (200..=299, Some(text)) if is_unread => Meaning::Answer(text.to_owned()),
@@ -53,7 +53,7 @@ mod tests {
     fn each_answer_says_whether_anything_ran() {
         let (ours, error) = (r#" {"id":7.0,"result":{}} "#, r#"{"id":7,"error":{"code":1,"message":""}}"#);
         let unread = r#"{"id":null,"error":{"code":-32000,"message":""}}"#;
-        let rows: [(u16, bool, &str, &str); 22] = [
+        let rows: [(u16, bool, &str, &str); 20] = [
             (200, false, ours, "answer"),
             (200, false, error, "answer"),
             (400, false, error, "answer"),
@@ -64,7 +64,6 @@ mod tests {
             (403, false, error, "refused"),
             (404, false, unread, "refused"),
             (404, false, "not here", "refused"),
-            (307, false, "", "refused"),
             (429, true, "", "refused"),
             (503, true, "", "refused"),
             (429, false, "", "lost"),
@@ -73,7 +72,6 @@ mod tests {
             (502, true, "", "lost"),
             (400, false, "no", "lost"),
             (202, false, "", "lost"),
-            (302, false, "", "lost"),
             (200, false, r#"{"id":8,"result":{}}"#, "lost"),
             (200, false, r#"{"id":7,"result":"#, "lost"),
         ];

@@ -3,19 +3,21 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
-use hyper::body::{Frame as Chunk, Incoming};
+use hyper::body::{Body as _, Frame as Chunk, Incoming};
+use tokio::sync::oneshot;
 
-use super::headers::{are_events, to_caller};
+use super::carry::STOPPED;
+use super::headers::{LAST_EVENT_ID, are_events, to_caller};
 use super::inner::{Head, Inner};
 use super::sse::{Events, Piece};
 use super::teller::{json, theirs, with_headers};
-use super::under_way::Who;
+use super::under_way::{Passage, Resumed, Who};
 use super::upstream::{Failure, collect};
 use crate::frame::{Frame, Id, Kind};
 use crate::gate::Gate;
@@ -50,6 +52,22 @@ pub(super) enum Asked {
     Other,
 }
 
+type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What came back.
+enum Passed {
+    Whole(Bytes),
+    Events(Incoming),
+}
+
+/// What is to be done with a message.
+enum Look {
+    Same,
+    Changed(String),
+    /// It is the answer to a guarded call, which has got it: it goes on when it is recorded.
+    OfACall(oneshot::Receiver<String>),
+}
+
 impl Inner {
     pub(super) async fn pass(
         self: &Arc<Self>,
@@ -59,51 +77,75 @@ impl Inner {
         watch: Watch,
         asked: Asked,
     ) -> Response<Body> {
-        let answer = match self.upstream.send(head.request(body)).await {
-            Ok(answer) => answer,
-            Err(failure) => return unanswered(&failure, asked),
-        };
-        let (parts, body) = answer.into_parts();
-        if are_events(&parts.headers) {
-            let stream = Passing {
-                from: Some(body),
-                events: Events::new(FRAME_MAX),
-                out: VecDeque::new(),
-                inner: Arc::clone(self),
-                who,
-                watch,
-            };
-            return with_headers(parts.status, to_caller(parts.headers), stream.boxed());
-        }
-        match collect(body, FRAME_MAX).await {
-            Ok(body) => {
-                let body = match &watch {
-                    Watch::Capabilities(id) => advertised(&self.gate, &body, id).map_or(body, Bytes::from),
-                    _ => body,
-                };
-                theirs(parts, body)
+        // What a client listens to ends when we close, and nobody waits for it; everything else has its time to end.
+        let is_listening = head.method == Method::GET;
+        let passage = (!is_listening).then(|| self.under_way.passage());
+        let is_resumed = is_listening && head.headers.contains_key(LAST_EVENT_ID);
+        let resumed = is_resumed.then(|| self.under_way.resuming(who.clone()));
+        let mut over = if is_listening { self.closing.subscribe() } else { self.giving_up.subscribe() };
+        let mut over: Over = Box::pin(async move { drop(over.wait_for(|over| *over).await) });
+        let asking = async {
+            let (parts, body) = self.upstream.send(head.request(body)).await?.into_parts();
+            if are_events(&parts.headers) {
+                return Ok((parts, Passed::Events(body)));
             }
-            Err(why) => unanswered(&Failure::Lost(why), asked),
+            Ok((parts, Passed::Whole(collect(body, FRAME_MAX).await.map_err(Failure::Lost)?)))
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = asking => answer,
+            () = &mut over => {
+                if is_listening {
+                    return super::closed();
+                }
+                Err(Failure::Lost(STOPPED.to_owned()))
+            }
+        };
+        match (answer, &watch) {
+            (Err(failure), _) => unanswered(&failure, &asked),
+            (Ok((parts, Passed::Whole(body))), Watch::Capabilities(id)) => {
+                theirs(parts, advertised(&self.gate, &body, id).map_or(body, Bytes::from))
+            }
+            (Ok((parts, Passed::Whole(body))), _) => theirs(parts, body),
+            (Ok((parts, Passed::Events(body))), _) => {
+                let stream = Passing {
+                    from: Some(body),
+                    events: Events::new(FRAME_MAX),
+                    out: VecDeque::new(),
+                    held: None,
+                    over: Mutex::new(over),
+                    inner: Arc::clone(self),
+                    who,
+                    watch,
+                    asked,
+                    _passage: passage,
+                    _resumed: resumed,
+                };
+                with_headers(parts.status, to_caller(parts.headers), stream.boxed())
+            }
         }
     }
 
     /// Looks at a message that goes to a client on a stream which is not a call's own.
-    fn look(&self, message: &str, who: &Who, watch: &Watch) -> Option<String> {
-        let frame = Frame::parse(message).ok()?;
-        match (frame.kind(), frame.method()) {
-            (Kind::Response, _) => match watch {
-                Watch::Capabilities(id) if frame.id().as_ref() == Some(id) => {
-                    Some(self.gate.advertise(&frame).into_owned())
+    fn look(&self, message: &str, who: &Who, watch: &Watch) -> Look {
+        let Ok(frame) = Frame::parse(message) else { return Look::Same };
+        match (frame.kind(), frame.method(), watch) {
+            (Kind::Response, _, Watch::Capabilities(id)) if frame.id().as_ref() == Some(id) => {
+                Look::Changed(self.gate.advertise(&frame).into_owned())
+            }
+            (Kind::Response, _, Watch::Questions) => {
+                let call = frame.id().and_then(|id| self.under_way.came_elsewhere(who, &id, message));
+                call.map_or(Look::Same, Look::OfACall)
+            }
+            (Kind::Request, Some("sampling/createMessage" | "elicitation/create"), Watch::Questions) => {
+                if let Some(id) = frame.id() {
+                    self.under_way.asked(who, id);
                 }
-                _ => None,
-            },
-            (Kind::Request, Some("sampling/createMessage" | "elicitation/create")) if *watch == Watch::Questions => {
-                self.under_way.asked(who, frame.id()?);
-                None
+                Look::Same
             }
             _ => {
                 self.look_at_notification(&frame, who);
-                None
+                Look::Same
             }
         }
     }
@@ -127,16 +169,20 @@ fn advertised(gate: &Gate, body: &[u8], id: &Id) -> Option<String> {
 }
 
 /// What the sender is told when there is no answer.
-fn unanswered(failure: &Failure, asked: Asked) -> Response<Body> {
+fn unanswered(failure: &Failure, asked: &Asked) -> Response<Body> {
     let kind = match failure {
         Failure::NotSent(_) => ProblemKind::UpstreamFailed,
         Failure::Lost(_) => ProblemKind::OutcomeUnknown,
     };
-    let why = failure.to_string();
+    let status = if matches!(asked, Asked::Tool { .. }) { StatusCode::OK } else { StatusCode::BAD_GATEWAY };
+    json(status, words(kind, &failure.to_string(), asked))
+}
+
+fn words(kind: ProblemKind, why: &str, asked: &Asked) -> String {
     match asked {
-        Asked::Tool { id, modern } => json(StatusCode::OK, Problem::new(kind, why).frame(&id, modern)),
-        Asked::Request { id } => json(StatusCode::BAD_GATEWAY, error(&id, kind, &why)),
-        Asked::Other => json(StatusCode::BAD_GATEWAY, error("null", kind, &why)),
+        Asked::Tool { id, modern } => Problem::new(kind, why).frame(id, *modern),
+        Asked::Request { id } => error(id, kind, why),
+        Asked::Other => error("null", kind, why),
     }
 }
 
@@ -156,36 +202,86 @@ struct Passing {
     from: Option<Incoming>,
     events: Events,
     out: VecDeque<Bytes>,
+    /// An answer that waits until it is recorded. What is behind it waits, too.
+    held: Option<(Piece, oneshot::Receiver<String>)>,
+    /// Only for the lock's sake: bodies are shared between threads, and futures are not.
+    over: Mutex<Over>,
     inner: Arc<Inner>,
     who: Who,
     watch: Watch,
+    /// `Other` when there is nothing more to answer.
+    asked: Asked,
+    _passage: Option<Passage>,
+    _resumed: Option<Resumed>,
 }
 
 impl Passing {
-    fn take(&mut self, chunk: &[u8]) {
-        self.events.push(chunk);
-        loop {
-            match self.events.next() {
-                Ok(Some(piece)) => self.piece(piece),
-                Ok(None) => return,
-                Err(_) => {
-                    tracing::warn!(
-                        server = self.inner.gate.server(),
-                        "an event over {FRAME_MAX} bytes: its stream was ended"
-                    );
-                    self.from = None;
-                    return;
+    fn piece(&mut self, piece: Piece) {
+        let Some(message) = piece.message() else { return self.out.push_back(piece.0) };
+        match self.inner.look(&message, &self.who, &self.watch) {
+            Look::Changed(changed) if changed != *message => self.out.push_back(piece.with_message(&changed).0),
+            Look::OfACall(recorded) => {
+                drop(message);
+                self.held = Some((piece, recorded));
+            }
+            Look::Same | Look::Changed(_) => {
+                if Frame::parse(&message).is_ok_and(|frame| frame.kind() == Kind::Response) {
+                    self.asked = Asked::Other;
                 }
+                drop(message);
+                self.out.push_back(piece.0);
             }
         }
     }
 
-    fn piece(&mut self, piece: Piece) {
-        let changed = piece.message().and_then(|message| {
-            let changed = self.inner.look(&message, &self.who, &self.watch)?;
-            (changed != *message).then(|| piece.with_message(&changed))
-        });
-        self.out.push_back(changed.unwrap_or(piece).0);
+    /// Goes on to the next thing to pass on, or to the end.
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some((piece, recorded)) = &mut self.held {
+            let recorded = std::task::ready!(Pin::new(recorded).poll(context));
+            let bytes = match recorded {
+                Ok(frame) if piece.message().is_none_or(|message| message != frame) => piece.with_message(&frame).0,
+                _ => piece.0.clone(),
+            };
+            self.held = None;
+            self.out.push_back(bytes);
+            return Poll::Ready(());
+        }
+        match self.events.next() {
+            Ok(Some(piece)) => {
+                self.piece(piece);
+                return Poll::Ready(());
+            }
+            Ok(None) => {}
+            Err(_) => {
+                let server = self.inner.gate.server();
+                tracing::warn!(server, "an event over {FRAME_MAX} bytes: its stream was ended");
+                self.from = None;
+                return Poll::Ready(());
+            }
+        }
+        let over = self.over.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if over.as_mut().poll(context).is_ready() {
+            self.from = None;
+            if !matches!(self.asked, Asked::Other) {
+                let last = words(ProblemKind::OutcomeUnknown, STOPPED, &self.asked);
+                self.out.push_back(Piece::of(&last).0);
+            }
+            return Poll::Ready(());
+        }
+        let Some(from) = &mut self.from else { return Poll::Ready(()) };
+        match std::task::ready!(Pin::new(from).poll_frame(context)) {
+            Some(Ok(chunk)) => self.events.push(chunk.data_ref().map_or(&[], |bytes| &**bytes)),
+            ended => {
+                if let Some(Err(error)) = ended {
+                    tracing::debug!(%error, "a stream of the upstream broke");
+                }
+                self.from = None;
+                if let Some(rest) = self.events.rest() {
+                    self.piece(rest);
+                }
+            }
+        }
+        Poll::Ready(())
     }
 }
 
@@ -201,24 +297,10 @@ impl hyper::body::Body for Passing {
             if let Some(bytes) = self.out.pop_front() {
                 return Poll::Ready(Some(Ok(Chunk::data(bytes))));
             }
-            let Some(from) = &mut self.from else { return Poll::Ready(None) };
-            match std::task::ready!(Pin::new(from).poll_frame(context)) {
-                Some(Ok(chunk)) => {
-                    if let Some(bytes) = chunk.data_ref() {
-                        let bytes = bytes.clone();
-                        self.take(&bytes);
-                    }
-                }
-                ended => {
-                    if let Some(Err(error)) = ended {
-                        tracing::debug!(%error, "a stream of the upstream broke");
-                    }
-                    self.from = None;
-                    if let Some(rest) = self.events.rest() {
-                        self.out.push_back(rest.0);
-                    }
-                }
+            if self.from.is_none() && self.held.is_none() {
+                return Poll::Ready(None);
             }
+            std::task::ready!(self.advance(context));
         }
     }
 }

@@ -85,6 +85,14 @@ impl Piece {
         Self(out.into())
     }
 
+    /// The same with the empty line behind it that its stream has broken off before: without, a client does not take it.
+    pub(super) fn closed(&self) -> Self {
+        let mut out = self.0.to_vec();
+        // A line feed alone behind a carriage return would be its second half.
+        out.extend_from_slice(if out.ends_with(b"\n") { b"\n" } else { b"\n\n" });
+        Self(out.into())
+    }
+
     /// The message it carries; `None` for other events, and for what is no event.
     pub(super) fn message(&self) -> Option<Cow<'_, str>> {
         let mut data: Option<Cow<'_, str>> = None;
@@ -233,6 +241,16 @@ mod tests {
         assert_eq!(&*other.0, b": c\r\nid: 7\r\ndata: {\"a\":1}\r\nevent: message\r\nretry: 9\r\n\r\n");
         assert_eq!((other.id().as_deref(), other.retry()), (Some("7"), Some(9)));
         assert_eq!(Piece::of("{\n}").message().unwrap(), "{\n}");
+    }
+
+    #[test]
+    fn an_event_that_was_broken_off_is_closed() {
+        for (open, closed) in
+            [("data: 1", "data: 1\n\n"), ("data: 1\r\n", "data: 1\r\n\n"), ("data: 1\r", "data: 1\r\n\n")]
+        {
+            assert_eq!(&*Piece(Bytes::from_static(open.as_bytes())).closed().0, closed.as_bytes());
+            assert_eq!(pieces(closed), ["1"]);
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The guarded calls that are under way, and what their clients were asked meanwhile.
+//! What is under way: guarded calls, with what their clients were asked meanwhile, and requests that are only passed on.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use http::HeaderMap;
 use stanchion_core::Key;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::headers::SESSION;
 use crate::flight::{Cancelled, Flight};
@@ -38,6 +39,14 @@ struct Entry {
     locks: Vec<Key>,
     /// Its client does not want the answer any more.
     cancelled: bool,
+    /// It has been recorded and told.
+    is_over: bool,
+    /// Says why its locks are still held.
+    note: Option<JoinHandle<()>>,
+    /// Where its answer goes if it comes on another stream.
+    elsewhere: Option<oneshot::Sender<String>>,
+    /// The streams that pass it on when it is recorded.
+    waiting: Vec<oneshot::Sender<String>>,
 }
 
 /// What cancelling a request has done.
@@ -47,8 +56,8 @@ pub(super) enum Cancelling {
     NotOurs,
     /// It was not sent, and will not be.
     TakenBack,
-    /// It runs, with these locks: the upstream has to be told.
-    Runs(Vec<Key>),
+    /// It runs: the upstream has to be told.
+    Runs,
 }
 
 #[derive(Debug)]
@@ -63,6 +72,10 @@ struct Table {
     next: u64,
     calls: HashMap<u64, Entry>,
     questions: HashMap<Who, Questions>,
+    /// Requests that are passed on.
+    passages: usize,
+    /// Streams that clients have taken up again themselves.
+    resumed: HashMap<Who, usize>,
 }
 
 impl Default for UnderWay {
@@ -85,24 +98,79 @@ impl UnderWay {
         }
         table.next += 1;
         let number = table.next;
-        table.calls.insert(number, Entry { who: who.clone(), id: id.clone(), flight, locks, cancelled: false });
-        Some(Place { under_way: Arc::clone(self), number, who, id })
+        let (elsewhere, from_elsewhere) = oneshot::channel();
+        let entry = Entry {
+            who: who.clone(),
+            id: id.clone(),
+            flight,
+            locks,
+            cancelled: false,
+            is_over: false,
+            note: None,
+            elsewhere: Some(elsewhere),
+            waiting: Vec::new(),
+        };
+        table.calls.insert(number, entry);
+        drop(table);
+        Some(Place { under_way: Arc::clone(self), number, who, id, from_elsewhere: Mutex::new(Some(from_elsewhere)) })
     }
 
-    /// A client cancels a request. Without a session, clients cannot be told apart, and neither can their ids.
-    pub(super) fn cancel(&self, who: &Who, id: &Id) -> Cancelling {
+    /// A request that is passed on.
+    pub(super) fn passage(self: &Arc<Self>) -> Passage {
+        self.table().passages += 1;
+        Passage(Arc::clone(self))
+    }
+
+    /// A client takes up a stream itself.
+    pub(super) fn resuming(self: &Arc<Self>, who: Who) -> Resumed {
+        *self.table().resumed.entry(who.clone()).or_default() += 1;
+        Resumed(Arc::clone(self), who)
+    }
+
+    /// Returns when the client has no stream that it took up itself: on one, the answer to any of its calls can come.
+    pub(super) async fn none_resumed(&self, who: &Who) {
+        let mut ended = self.ended.subscribe();
+        // Without a session it would be anybody's stream.
+        while who.session.is_some() && self.table().resumed.contains_key(who) && ended.changed().await.is_ok() {}
+    }
+
+    /// An answer has come on a stream that is not its call's own. If that call still runs it gets the answer; what is returned
+    /// then tells when it is recorded, and as what, or ends. Without a session, ids cannot be told apart.
+    pub(super) fn came_elsewhere(&self, who: &Who, id: &Id, answer: &str) -> Option<oneshot::Receiver<String>> {
+        who.session.as_ref()?;
+        let mut table = self.table();
+        let is_it =
+            |entry: &&mut Entry| entry.who == *who && entry.id == *id && !entry.is_over && entry.flight.is_running();
+        let mut found = table.calls.values_mut().filter(is_it);
+        let (Some(entry), None) = (found.next(), found.next()) else { return None };
+        if let Some(to) = entry.elsewhere.take() {
+            // It has ended meanwhile: then it has its answer.
+            to.send(answer.to_owned()).unwrap_or_default();
+        }
+        let (recorded, is_recorded) = oneshot::channel();
+        entry.waiting.push(recorded);
+        Some(is_recorded)
+    }
+
+    /// A client cancels a request. Without a session, clients cannot be told apart, and neither can their ids. `note` begins to say
+    /// why the locks of one that runs are still held.
+    pub(super) fn cancel(&self, who: &Who, id: &Id, note: impl FnOnce(Vec<Key>) -> JoinHandle<()>) -> Cancelling {
         if who.session.is_none() {
             return Cancelling::NotOurs;
         }
         let mut table = self.table();
-        let Some(entry) = table.calls.values_mut().find(|entry| entry.who == *who && entry.id == *id) else {
+        let Some(entry) = table.calls.values_mut().find(|entry| entry.who == *who && entry.id == *id && !entry.is_over)
+        else {
             return Cancelling::NotOurs;
         };
         match entry.flight.cancel() {
             Cancelled::BeforeItRan => Cancelling::TakenBack,
             Cancelled::WhileItRuns => {
+                if !entry.cancelled && !entry.locks.is_empty() {
+                    entry.note = Some(note(entry.locks.clone()));
+                }
                 entry.cancelled = true;
-                Cancelling::Runs(entry.locks.clone())
+                Cancelling::Runs
             }
         }
     }
@@ -130,10 +198,15 @@ impl UnderWay {
         self.table().calls.len()
     }
 
-    /// Returns when none is left.
+    /// Requests that are passed on.
+    pub(super) fn passages(&self) -> usize {
+        self.table().passages
+    }
+
+    /// Returns when nothing is left.
     pub(super) async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
-        while self.len() > 0 && ended.changed().await.is_ok() {}
+        while self.len() + self.passages() > 0 && ended.changed().await.is_ok() {}
     }
 }
 
@@ -145,6 +218,35 @@ impl Table {
     }
 }
 
+/// A request that is passed on, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Passage(Arc<UnderWay>);
+
+impl Drop for Passage {
+    fn drop(&mut self) {
+        self.0.table().passages -= 1;
+        self.0.ended.send_replace(());
+    }
+}
+
+/// A stream that its client has taken up, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Resumed(Arc<UnderWay>, Who);
+
+impl Drop for Resumed {
+    fn drop(&mut self) {
+        let mut table = self.0.table();
+        if let Some(count) = table.resumed.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                table.resumed.remove(&self.1);
+            }
+        }
+        drop(table);
+        self.0.ended.send_replace(());
+    }
+}
+
 /// One call among them, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -152,9 +254,36 @@ pub(super) struct Place {
     number: u64,
     pub(super) who: Who,
     pub(super) id: Id,
+    from_elsewhere: Mutex<Option<oneshot::Receiver<String>>>,
 }
 
 impl Place {
+    /// The answer, if it comes on another stream; else it never returns.
+    pub(super) async fn answer_from_elsewhere(&self) -> String {
+        let from = self.from_elsewhere.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match from {
+            Some(from) => match from.await {
+                Ok(answer) => answer,
+                Err(_) => std::future::pending().await,
+            },
+            None => std::future::pending().await,
+        }
+    }
+
+    /// It has been recorded, and this is what its server said. Nobody can cancel it any more; what is returned writes a note.
+    pub(super) fn over(&self, recorded: Option<&str>) -> Option<JoinHandle<()>> {
+        let mut table = self.under_way.table();
+        let entry = table.calls.get_mut(&self.number)?;
+        entry.is_over = true;
+        for waits in entry.waiting.drain(..) {
+            if let Some(frame) = recorded {
+                // A stream that has ended passes nothing on.
+                waits.send(frame.to_owned()).unwrap_or_default();
+            }
+        }
+        entry.note.take()
+    }
+
     /// The upstream asks the client something on the stream of this very call.
     pub(super) fn asked(&self, question: Id) {
         let mut table = self.under_way.table();
@@ -191,17 +320,41 @@ mod tests {
         Who::of(principal.into(), &headers)
     }
 
+    fn no_note(_: Vec<Key>) -> JoinHandle<()> {
+        panic!("it does not run, or locks nothing")
+    }
+
+    #[test]
+    fn an_answer_from_elsewhere_is_for_the_one_call_of_its_client_that_runs() {
+        let (under_way, id) = (Arc::new(UnderWay::default()), Id::Integer(1));
+        let mine = who("a", Some("s"));
+        let (waits, runs) = (Arc::new(Flight::default()), Arc::new(Flight::default()));
+        let _waiting = under_way.enter(mine.clone(), Id::Integer(2), waits, Vec::new()).unwrap();
+        let place = under_way.enter(mine.clone(), id.clone(), Arc::clone(&runs), Vec::new()).unwrap();
+        assert!(under_way.came_elsewhere(&mine, &id, "x").is_none(), "it was not even sent");
+        assert!(runs.begin());
+        for other in [who("b", Some("s")), who("a", Some("t")), who("a", None)] {
+            assert!(under_way.came_elsewhere(&other, &id, "x").is_none());
+        }
+        assert!(under_way.came_elsewhere(&mine, &Id::Integer(2), "x").is_none());
+        let mut recorded = under_way.came_elsewhere(&mine, &id, "x").unwrap();
+        assert!(recorded.try_recv().is_err());
+        assert!(place.over(Some("y")).is_none());
+        assert_eq!(recorded.try_recv().unwrap(), "y");
+        assert!(under_way.came_elsewhere(&mine, &id, "x").is_none(), "it is over");
+    }
+
     #[test]
     fn only_its_own_client_cancels_a_call() {
         let (under_way, id) = (Arc::new(UnderWay::default()), Id::Integer(1));
         let flight = Arc::new(Flight::default());
         let _place = under_way.enter(who("a", Some("s")), id.clone(), Arc::clone(&flight), Vec::new()).unwrap();
         for other in [who("b", Some("s")), who("a", Some("t")), who("a", None)] {
-            assert_eq!(under_way.cancel(&other, &id), Cancelling::NotOurs);
+            assert_eq!(under_way.cancel(&other, &id, no_note), Cancelling::NotOurs);
         }
-        assert_eq!(under_way.cancel(&who("a", Some("s")), &Id::Integer(2)), Cancelling::NotOurs);
+        assert_eq!(under_way.cancel(&who("a", Some("s")), &Id::Integer(2), no_note), Cancelling::NotOurs);
         assert!(!flight.is_cancelled());
-        assert_eq!(under_way.cancel(&who("a", Some("s")), &id), Cancelling::TakenBack);
+        assert_eq!(under_way.cancel(&who("a", Some("s")), &id, no_note), Cancelling::TakenBack);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::LOCATION;
 use http::uri::Scheme;
 use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
@@ -30,6 +31,8 @@ const KEPT: usize = 64;
 const ALIVE: Duration = Duration::from_secs(15);
 /// How long a look at whether somebody listens takes at most.
 const LOOK: Duration = Duration::from_secs(2);
+/// How much is shown of the place that an upstream points to.
+const SHOWN: usize = 200;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -93,11 +96,14 @@ impl Upstream {
     /// Sends a request: the upstream's own address, with the caller's query.
     ///
     /// The client sends again only what it has not begun to send: a connection that was kept and has ended meanwhile.
+    ///
+    /// An answer that names another place is none: a client that went there would go past us.
     pub(super) async fn send(&self, mut request: Request<Bytes>) -> std::result::Result<Response<Incoming>, Failure> {
         let address = with_query(&self.address, request.uri().query());
         *request.uri_mut() = address.map_err(|e| Failure::NotSent(e.to_string()))?;
         *request.version_mut() = http::Version::HTTP_11;
         match self.client.request(request.map(Full::new)).await {
+            Ok(answer) if answer.status().is_redirection() => Err(redirected(&answer)),
             Ok(answer) => Ok(answer),
             Err(e) if e.is_connect() => Err(Failure::NotSent(format!("no connection to the server: {}", chain(&e)))),
             Err(e) => Err(Failure::Lost(format!("the connection to the server broke: {}", chain(&e)))),
@@ -125,15 +131,53 @@ pub(super) async fn collect(body: Incoming, most: usize) -> std::result::Result<
     }
 }
 
+/// What is said of an upstream that names another place. 302 and 303 are also said by servers that have done what was asked.
+fn redirected(answer: &Response<Incoming>) -> Failure {
+    let status = answer.status();
+    let place = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
+    // Its query can repeat a secret of ours, and its user can be one.
+    let place = place.split(['?', '#']).next().filter(|place| !place.contains('@')).unwrap_or("elsewhere");
+    let place: String = place.chars().take(SHOWN).collect();
+    let why = format!("the server said {status} and points to {place}: set the url of the policy to where it answers");
+    match status.as_u16() {
+        302 | 303 => Failure::Lost(why),
+        _ => Failure::NotSent(why),
+    }
+}
+
+/// The policy's own parameters, and then the caller's others.
 fn with_query(address: &Uri, query: Option<&str>) -> std::result::Result<Uri, http::Error> {
     let Some(query) = query else { return Ok(address.clone()) };
     let mut parts = address.clone().into_parts();
     let joined = match address.query() {
-        Some(own) => format!("{}?{own}&{query}", address.path()),
+        Some(own) => {
+            let taken: Vec<Vec<u8>> = own.split('&').map(name_of).collect();
+            // To some readers, a semicolon parts parameters, too.
+            let is_taken = |parameter: &str| parameter.split(';').any(|one| taken.contains(&name_of(one)));
+            let others = query.split('&').filter(|parameter| !is_taken(parameter)).map(|other| format!("&{other}"));
+            format!("{}?{own}{}", address.path(), others.collect::<String>())
+        }
         None => format!("{}?{query}", address.path()),
     };
     parts.path_and_query = Some(joined.parse()?);
     Ok(Uri::from_parts(parts)?)
+}
+
+/// The name of a parameter, as the most lenient reader has it: decoded, in lower case, without `[…]` behind it.
+fn name_of(parameter: &str) -> Vec<u8> {
+    let name = parameter.split('=').next().unwrap_or_default().as_bytes();
+    let digit = |at: usize| name.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+    let (mut out, mut at) = (Vec::with_capacity(name.len()), 0);
+    while let Some(byte) = name.get(at) {
+        let coded = if *byte == b'%' { digit(at + 1).zip(digit(at + 2)) } else { None };
+        let coded = coded.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        out.push(coded.unwrap_or(if *byte == b'+' { b' ' } else { *byte }).to_ascii_lowercase());
+        at += if coded.is_some() { 3 } else { 1 };
+    }
+    if let Some(bracket) = out.iter().position(|byte| *byte == b'[') {
+        out.truncate(bracket);
+    }
+    out.trim_ascii().to_vec()
 }
 
 fn connector(is_https: bool, ca: Option<&[u8]>) -> Result<HttpsConnector<HttpConnector>> {
@@ -224,6 +268,18 @@ mod tests {
         assert_eq!(joined("http://a/mcp", None), "http://a/mcp");
         assert_eq!(joined("http://a/mcp", Some("b=1")), "http://a/mcp?b=1");
         assert_eq!(joined("http://a/mcp?k=v", Some("b=1")), "http://a/mcp?k=v&b=1");
+    }
+
+    #[test]
+    fn the_policys_parameters_are_not_a_callers_to_set() {
+        let joined =
+            |query: &str| with_query(&Uri::from_static("http://a/mcp?Tenant=1&b"), Some(query)).unwrap().to_string();
+        for taken in ["Tenant=2", "tenant=2", "%54enant=2", "tenant[]=2", "tenant%5B0%5D=2", "x;tenant=2", "b", "+b=3"]
+        {
+            assert_eq!(joined(taken), "http://a/mcp?Tenant=1&b", "{taken}");
+            assert_eq!(joined(&format!("c=4&{taken}&d=%20")), "http://a/mcp?Tenant=1&b&c=4&d=%20", "{taken}");
+        }
+        assert_eq!(joined("tenants=2&a=%"), "http://a/mcp?Tenant=1&b&tenants=2&a=%");
     }
 
     #[test]

@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const BATCH: usize = 64 << 10;
 /// A quiet stream is given a sign of life, so that nothing between takes it for dead, and we learn if the client is.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+const WAITING: &[u8] = b": waiting\n\n";
+/// After so long without a message a stream begins: proxies cut a request that is not answered within a minute.
+const SILENT: Duration = Duration::from_secs(10);
 
 /// One message to the client.
 #[derive(Debug)]
@@ -126,16 +129,34 @@ pub(super) type Ticket = Box<dyn Send + Sync>;
 /// The headers of a replayed answer.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
+/// How a request wants to be answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    pub(super) is_single: bool,
+    pub(super) prefers_events: bool,
+    /// The head of the response says nothing that only the answer can tell.
+    pub(super) may_open: bool,
+}
+
 /// Waits for the first message: a single answer is sent as JSON, unless the client would rather have events; anything else
-/// begins a stream. `status` looks at the answer.
+/// begins a stream, and so does a long silence. `status` looks at the answer, if that is the first to come.
 pub(super) async fn respond(
     mut flow: Outflow,
     ticket: Ticket,
-    is_single: bool,
-    prefers_events: bool,
+    form: Form,
     status: impl FnOnce(&str) -> http::StatusCode,
 ) -> Response<Body> {
-    match flow.next().await {
+    let Form { is_single, prefers_events, may_open } = form;
+    let first = tokio::select! {
+        biased;
+        first = flow.next() => first,
+        () = tokio::time::sleep(SILENT), if may_open => {
+            let mut events = Events::new(flow, ticket);
+            events.out.extend_from_slice(WAITING);
+            return events.into_response();
+        }
+    };
+    match first {
         Some(event) if event.is_answer && is_single => {
             let (status, replayed) = (status(&event.frame), event.replayed);
             let mut response = if prefers_events && status == http::StatusCode::OK {
@@ -172,18 +193,12 @@ pub(super) fn open(flow: Outflow, ticket: Ticket) -> Response<Body> {
 }
 
 fn open_stream(flow: Outflow, ticket: Ticket, first: Option<Event>, over: bool) -> Response<Body> {
-    let mut tick = tokio::time::interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut out = Vec::new();
+    let mut events = Events::new(flow, ticket);
+    events.over = over;
     if let Some(first) = first {
-        write(&mut out, &first.frame);
+        write(&mut events.out, &first.frame);
     }
-    let mut response = Response::new(Events { flow, _ticket: ticket, tick, out, over }.boxed());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
+    events.into_response()
 }
 
 struct Events {
@@ -192,6 +207,23 @@ struct Events {
     tick: Interval,
     out: Vec<u8>,
     over: bool,
+}
+
+impl Events {
+    fn new(flow: Outflow, ticket: Ticket) -> Self {
+        let mut tick = tokio::time::interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { flow, _ticket: ticket, tick, out: Vec::new(), over: false }
+    }
+
+    fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(self.boxed());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+        response
+    }
 }
 
 impl hyper::body::Body for Events {
@@ -208,7 +240,7 @@ impl hyper::body::Body for Events {
             }
         }
         if this.out.is_empty() && !this.over && this.tick.poll_tick(cx).is_ready() {
-            this.out.extend_from_slice(b":\n\n");
+            this.out.extend_from_slice(WAITING);
             // Registers for the next one.
             if this.tick.poll_tick(cx).is_ready() {
                 cx.waker().wake_by_ref();
@@ -243,6 +275,36 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, "{\"a\":1,\r\n\"b\":2}\r");
         assert_eq!(String::from_utf8(out).unwrap(), "event: message\ndata: {\"a\":1,\ndata: \ndata: \"b\":2}\n\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_silence_is_a_stream_with_signs_of_life() {
+        let form = Form { is_single: true, prefers_events: false, may_open: true };
+        let status = |_: &str| http::StatusCode::OK;
+        let (inlet, outflow) = flow();
+        let began = Instant::now();
+        let response = respond(outflow, Box::new(()), form, status).await;
+        assert_eq!(began.elapsed().as_secs(), 10);
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
+        let mut body = response.into_body();
+        let mut next = async || body.frame().await.map(|frame| frame.unwrap().into_data().unwrap());
+        for seconds in [10, 25, 40] {
+            assert_eq!(next().await.unwrap(), ": waiting\n\n");
+            assert_eq!(began.elapsed().as_secs(), seconds);
+        }
+        inlet.put(Event::answer("{}".into(), false));
+        drop(inlet);
+        assert_eq!(next().await.unwrap(), "event: message\ndata: {}\n\n");
+        assert!(next().await.is_none());
+        // Whose head depends on the answer waits for it.
+        let (inlet, outflow) = flow();
+        let answer = async {
+            tokio::time::sleep(SILENT * 9).await;
+            inlet.put(Event::answer("{}".into(), false));
+        };
+        let (response, ()) =
+            tokio::join!(respond(outflow, Box::new(()), Form { may_open: false, ..form }, status), answer);
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, StatusCode};
 
-use super::words;
+use super::{events, words};
+use crate::serve::key::idempotency_key;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A header as text, without the space around it.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -21,17 +21,8 @@ pub(super) fn version(headers: &HeaderMap) -> Option<&str> {
 
 /// The caller's key, if it sent one.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, words::Refused> {
-    let bad = || {
-        let what = "idempotency_key_invalid: the header Idempotency-Key is no text. Nothing was executed.";
-        words::refuse(StatusCode::BAD_REQUEST, "null", -32602, what)
-    };
-    let mut all = headers.get_all(KEY).iter();
-    match (all.next(), all.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(|text| Some(text.trim().to_owned())).map_err(|_| bad()),
-        // Which one counts?
-        (Some(_), Some(_)) => Err(bad()),
-    }
+    idempotency_key(headers)
+        .map_err(|problem| Box::new(events::json(StatusCode::BAD_REQUEST, problem.frame("null", false))))
 }
 
 /// Is what a POST must say of its body and of what it takes there?

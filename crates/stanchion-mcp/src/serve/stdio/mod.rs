@@ -9,11 +9,12 @@ mod modern;
 mod words;
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{Method, Response, StatusCode};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use self::child::{Child, say};
 pub use self::child::{Nursery, Program};
@@ -105,6 +106,23 @@ impl PassOn for Box<dyn PassOn + Send> {
     }
     fn flush(&mut self) {
         (**self).flush();
+    }
+}
+
+/// A server that has failed counts as failing for so long: nobody may have needed it since.
+const FAILED: Duration = Duration::from_secs(30);
+
+/// Could it not be started, or has it ended early, the last time?
+#[derive(Debug, Default)]
+struct Failing(Mutex<Option<Instant>>);
+
+impl Failing {
+    fn set(&self, failed: bool) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = failed.then(Instant::now);
+    }
+
+    fn is(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|at| at.elapsed() < FAILED)
     }
 }
 
@@ -211,5 +229,24 @@ impl Endpoint for StdioEndpoint {
 
     async fn shut_down(&self, within: Duration) {
         tokio::join!(self.legacy.shut_down(within), self.modern.shut_down(within));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_forgotten_after_a_while() {
+        let failing = Failing::default();
+        assert!(!failing.is());
+        failing.set(true);
+        tokio::time::advance(FAILED - Duration::from_secs(1)).await;
+        assert!(failing.is());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(!failing.is());
+        failing.set(true);
+        failing.set(false);
+        assert!(!failing.is());
     }
 }

@@ -8,8 +8,11 @@ mod bytes;
 mod killed;
 mod leaving;
 mod lost_reply;
+mod past_us;
 mod questions;
 mod recorded_first;
+mod resumed;
+mod stopping;
 mod support;
 #[cfg(unix)]
 mod tls;

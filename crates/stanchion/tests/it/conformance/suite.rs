@@ -46,6 +46,11 @@ impl Report {
         self.0.get(check).is_some_and(|verdicts| verdicts.iter().any(bad))
     }
 
+    /// Fails what the protocol demands, not only what it recommends.
+    pub(crate) fn is_broken(&self, check: &Check) -> bool {
+        self.0.get(check).is_some_and(|verdicts| verdicts.iter().any(|verdict| verdict.status == "FAILURE"))
+    }
+
     /// What the suite said about one check.
     pub(crate) fn says(&self, check: &Check) -> String {
         let Some(verdicts) = self.0.get(check) else {

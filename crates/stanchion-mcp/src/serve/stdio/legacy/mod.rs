@@ -18,10 +18,11 @@ use self::streams::{Asked, NotOpened};
 use super::events::{self, Outflow, Ticket};
 use super::message::{LEGACY, Message, meta};
 use super::words::Refused;
-use super::{Server, headers, words};
+use super::{Failing, Server, headers, words};
 use crate::frame::{Frame, Id, Kind};
-use crate::gate::Caller;
+use crate::gate::{Answered, Caller};
 use crate::serve::{Body, Visitor, full};
+use crate::session::Client as _;
 
 /// All sessions of one server.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub(super) struct Sessions {
     open: Mutex<HashMap<String, Arc<Talk>>>,
     closing: AtomicBool,
     /// The last process ended before it was initialised, or could not be started.
-    failing: AtomicBool,
+    failing: Failing,
 }
 
 /// How a request came, and how it wants to be answered.
@@ -42,7 +43,7 @@ struct Form {
 
 impl Sessions {
     pub(super) fn new(server: Arc<Server>) -> Self {
-        Self { server, open: Mutex::default(), closing: AtomicBool::new(false), failing: AtomicBool::new(false) }
+        Self { server, open: Mutex::default(), closing: AtomicBool::new(false), failing: Failing::default() }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, Arc<Talk>>> {
@@ -50,7 +51,7 @@ impl Sessions {
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        !self.closing.load(Ordering::Acquire) && !self.failing.load(Ordering::Acquire)
+        !self.closing.load(Ordering::Acquire) && !self.failing.is()
     }
 
     pub(super) async fn post(
@@ -96,8 +97,9 @@ impl Sessions {
         let ended = || {
             check_version(headers)?;
             let talk = self.find(headers, visitor)?;
-            self.open().remove(&talk.id);
-            tokio::spawn(async move { talk.end(session::FAREWELL).await });
+            // It stays among the open ones until it has ended: whoever stops us waits for what it still runs.
+            talk.leave();
+            tokio::spawn(async move { talk.say_farewell().await });
             let mut response = Response::new(full(""));
             *response.status_mut() = StatusCode::NO_CONTENT;
             Ok(response)
@@ -110,7 +112,8 @@ impl Sessions {
         let id = headers::text(headers, &headers::SESSION_ID)
             .ok_or_else(|| bad_request("Bad Request: the header Mcp-Session-Id is missing; initialize first"))?;
         let open = self.open();
-        let talk = open.get(id).filter(|talk| talk.principal == visitor.principal).ok_or_else(no_session)?;
+        let own = |talk: &&Arc<Talk>| talk.principal == visitor.principal && !talk.has_left();
+        let talk = open.get(id).filter(own).ok_or_else(no_session)?;
         talk.touch();
         Ok(Arc::clone(talk))
     }
@@ -137,7 +140,7 @@ impl Sessions {
         let started = Talk::start(&self.server, id.clone(), Arc::clone(&caller.principal), slot).await;
         let talk = started.map_err(|error| {
             tracing::error!(server = self.server.name(), %error, "the server cannot be started");
-            self.failing.store(true, Ordering::Release);
+            self.failing.set(true);
             let why = format!("the server {} cannot be started: {error}", self.server.name());
             Box::new(events::json(StatusCode::OK, words::not_sent(raw_id, &why)))
         })?;
@@ -146,7 +149,7 @@ impl Sessions {
         tokio::spawn(session::watch(Arc::clone(self), Arc::clone(&talk)));
         let mut response = send(&talk, std::slice::from_ref(frame), caller, form).await?;
         starting.0 = None;
-        self.failing.store(talk.is_over(), Ordering::Release);
+        self.failing.set(talk.is_over());
         if talk.is_over() || talk.was_refused() {
             self.open().remove(&id);
             tokio::spawn(async move { talk.end(Duration::ZERO).await });
@@ -192,10 +195,16 @@ async fn send(talk: &Arc<Talk>, frames: &[Frame<'_>], caller: &Caller, form: For
         Some(Asked { id, raw_id: raw_id.to_owned(), token })
     };
     let requests: Vec<Asked> = frames.iter().filter_map(asked).collect();
+    // All of them before any of them is handed over: whoever is refused is told that nothing was executed.
+    if frames.iter().any(|frame| frame.method() == Some("tools/call") && frame.id().is_none()) {
+        return Err(bad_request(
+            "Invalid Request: a tools/call needs an id: a text or a number. Nothing was executed.",
+        ));
+    }
     talk.check_unread()?;
     if requests.is_empty() {
         for frame in frames {
-            if let Some(refused) = talk.hand_over(frame.text(), caller) {
+            if let Some(refused) = talk.hand_over(frame, caller) {
                 return Err(Box::new(events::json(StatusCode::BAD_REQUEST, refused)));
             }
         }
@@ -205,12 +214,22 @@ async fn send(talk: &Arc<Talk>, frames: &[Frame<'_>], caller: &Caller, form: For
     }
     let (flow, ticket) = open(talk, requests)?;
     for frame in frames {
-        if let Some(refused) = talk.hand_over(frame.text(), caller) {
-            return Err(Box::new(events::json(StatusCode::BAD_REQUEST, refused)));
+        let Some(refused) = talk.hand_over(frame, caller) else { continue };
+        match (frames.len(), frame.id()) {
+            // Others may have been handed over already. Nobody else waits under this id: it was just opened.
+            (2.., Some(id)) => {
+                let what = "Invalid Request: the id belongs to a call that is under way. This one was not executed.";
+                let frame = words::error(frame.raw_id().unwrap_or("null"), -32600, what, None);
+                talk.streams.answer(&id, Answered::ours(Some(frame)));
+            }
+            _ => return Err(Box::new(events::json(StatusCode::BAD_REQUEST, refused))),
         }
     }
     let is_initialize = matches!(frames, [frame] if frame.method() == Some("initialize"));
-    let response = events::respond(flow, ticket, !form.is_batch, form.prefers_events, |answer| {
+    // Whether there is a session at all is known with the answer, and said in a header.
+    let form =
+        events::Form { is_single: !form.is_batch, prefers_events: form.prefers_events, may_open: !is_initialize };
+    let response = events::respond(flow, ticket, form, |answer| {
         if is_initialize && Frame::parse(answer).is_ok_and(|frame| frame.error().is_some()) {
             talk.refused();
         }

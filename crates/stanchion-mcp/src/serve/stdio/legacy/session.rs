@@ -1,5 +1,6 @@
 //! One session: a client, its streams, and the process that was started for it.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +12,18 @@ use tokio::time::Instant;
 
 use super::Sessions;
 use super::streams::{FromServer, Streams};
-use crate::frame::Id;
+use crate::frame::{Frame, Id};
 use crate::gate::{Answered, Caller};
 use crate::serve::stdio::child::{Child, Life};
 use crate::serve::stdio::{GRACE, SETTLE, Server, UNREAD, words};
 use crate::session::{Client as _, FromClient, Session};
 
-/// How long calls may run on after their client has said goodbye.
-pub(super) const FAREWELL: Duration = Duration::from_secs(5);
+/// How long calls without a key may run on after their client has said goodbye.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How often it is looked whether those with a key have ended. Each of them is given up after its own `max_hold`.
+const LOOK: Duration = Duration::from_millis(100);
+/// Ids of calls that have ended are forgotten when there are so many.
+const REMEMBERED: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Talk {
@@ -30,6 +35,10 @@ pub(super) struct Talk {
     last_used: Mutex<Instant>,
     /// The server did not want to be initialised.
     refused: AtomicBool,
+    /// Its client has said goodbye.
+    left: AtomicBool,
+    /// Calls that took time; some of them have ended.
+    started: Mutex<HashSet<Id>>,
     idle: Duration,
     _slot: OwnedSemaphorePermit,
 }
@@ -52,6 +61,8 @@ impl Talk {
             child,
             last_used: Mutex::new(Instant::now()),
             refused: AtomicBool::new(false),
+            left: AtomicBool::new(false),
+            started: Mutex::default(),
             idle: server.limits.session_idle,
             _slot: slot,
         }))
@@ -69,6 +80,28 @@ impl Talk {
         self.refused.load(Ordering::Acquire)
     }
 
+    pub(super) fn leave(&self) {
+        self.left.store(true, Ordering::Release);
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
+    }
+
+    fn remember(&self, id: Id) {
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        if started.len() >= REMEMBERED.max(2 * self.session.under_way()) {
+            started.retain(|id| self.session.is_under_way(id));
+        }
+        started.insert(id);
+    }
+
+    /// Does a call run whose answer is worth something without its client?
+    fn has_keyed(&self) -> bool {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.iter().any(|id| self.session.is_keyed(id))
+    }
+
     pub(super) fn is_over(&self) -> bool {
         *self.child.life().borrow() != Life::Speaking
     }
@@ -83,15 +116,27 @@ impl Talk {
     }
 
     /// Passes a message on, or starts what it asks for. Returns what is wrong with it, if it cannot be said under its id.
-    pub(super) fn hand_over(&self, text: &str, caller: &Caller) -> Option<String> {
-        match self.session.look_at_client(text, caller) {
-            FromClient::Pass => self.session.pass(text),
-            FromClient::Start(job) => self.session.start(*job),
+    pub(super) fn hand_over(&self, frame: &Frame<'_>, caller: &Caller) -> Option<String> {
+        match self.session.look_at_client(frame.text(), caller) {
+            FromClient::Pass => self.session.pass(frame.text()),
+            FromClient::Start(job) => {
+                frame.id().into_iter().for_each(|id| self.remember(id));
+                self.session.start(*job);
+            }
             FromClient::Dealt => {}
             FromClient::Answer(Some(id), frame) => self.streams.answer(&id, Answered::ours(Some(frame))),
             FromClient::Answer(None, frame) => return Some(frame),
         }
         None
+    }
+
+    /// Its client has gone. A call with a key runs on, as long as it may: whoever asks again is told its answer.
+    pub(super) async fn say_farewell(&self) {
+        self.streams.close_standing();
+        while self.has_keyed() && !self.is_over() {
+            tokio::time::sleep(LOOK).await;
+        }
+        self.end(FAREWELL).await;
     }
 
     /// Lets guarded calls finish for so long, then tells the server that nothing more comes, and ends it.

@@ -90,6 +90,7 @@ impl Mirrored {
             }
             let sent = headers.get(&argument.header);
             let agrees = match (sent, value) {
+                _ if is_twice(headers, &argument.header) => false,
                 (None, Value::Null) => true,
                 (Some(sent), value) => {
                     sent.to_str().ok().and_then(|sent| decoded(sent.trim())).is_some_and(|sent| same(&sent, value))
@@ -121,8 +122,13 @@ fn mismatch(header: &HeaderName) -> String {
     format!("Header mismatch: {header} is missing, or does not say what the body says")
 }
 
+/// Whoever stands between us and the client may read the other one.
+fn is_twice(headers: &HeaderMap, header: &HeaderName) -> bool {
+    headers.get_all(header).iter().count() > 1
+}
+
 fn plain(headers: &HeaderMap, header: &HeaderName, body: Option<&str>) -> Option<String> {
-    (headers::text(headers, header) != body).then(|| mismatch(header))
+    (is_twice(headers, header) || headers::text(headers, header) != body).then(|| mismatch(header))
 }
 
 fn name_disagrees(headers: &HeaderMap, frame: &Frame<'_>, method: &str) -> Option<String> {
@@ -132,6 +138,9 @@ fn name_disagrees(headers: &HeaderMap, frame: &Frame<'_>, method: &str) -> Optio
         "tasks/get" | "tasks/update" | "tasks/cancel" => ("taskId", false),
         _ => return None,
     };
+    if is_twice(headers, &NAME) {
+        return Some(mismatch(&NAME));
+    }
     let said = param(frame, member);
     match headers.get(NAME) {
         None if !required || said.is_none() => None,

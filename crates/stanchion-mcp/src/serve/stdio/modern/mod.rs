@@ -93,6 +93,7 @@ impl Modern {
                 let what = "Invalid Request: a tools/call needs an id";
                 return words::refusal(StatusCode::BAD_REQUEST, "null", -32600, what);
             }
+            Some(method) if is_of_sessions(method) => {}
             _ => running.session.pass(frame.text()),
         }
         accepted
@@ -109,6 +110,10 @@ impl Modern {
         }
         if let Some(what) = self.mirrored.disagreement(headers, frame) {
             return bad(-32020, &what);
+        }
+        if let Some(method) = frame.method().filter(|method| is_of_sessions(method)) {
+            let what = format!("Method not found: {method} belongs to versions with sessions, and this one has none");
+            return words::refusal(StatusCode::NOT_FOUND, raw_id, -32601, &what);
         }
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let token = meta(frame, "progressToken").map(|raw| raw.get().to_owned());
@@ -173,6 +178,20 @@ impl Modern {
     }
 }
 
+/// What one client would do to the process of all: this era has no such methods.
+fn is_of_sessions(method: &str) -> bool {
+    matches!(
+        method,
+        "initialize"
+            | "ping"
+            | "logging/setLevel"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "notifications/initialized"
+            | "notifications/roots/list_changed"
+    )
+}
+
 fn hand_over(running: &Running, number: u64, text: &str, caller: &Caller) {
     let id = Id::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     match running.session.look_at_client(text, caller) {
@@ -184,7 +203,8 @@ fn hand_over(running: &Running, number: u64, text: &str, caller: &Caller) {
 }
 
 async fn answered(flow: Outflow, ticket: Ticket, prefers_events: bool, is_discover: bool) -> Response<Body> {
-    events::respond(flow, ticket, true, prefers_events, |answer| status(answer, is_discover)).await
+    let form = events::Form { is_single: true, prefers_events, may_open: true };
+    events::respond(flow, ticket, form, |answer| status(answer, is_discover)).await
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! Many callers, one server: each request has an id of ours, and gets its own back.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio::sync::watch;
 
@@ -13,7 +13,7 @@ use crate::serve::stdio::events::{Event, Inlet};
 use crate::serve::stdio::legacy::progress_token;
 use crate::serve::stdio::message::meta;
 use crate::serve::stdio::words;
-use crate::session::{Client, cancelled_id};
+use crate::session::{self, Client, Session, cancelled_id};
 use crate::splice::{self, quoted};
 use crate::stdio::PassOn;
 
@@ -52,8 +52,8 @@ pub(super) struct Router {
 fn number(id: &Id) -> Option<u64> {
     match id {
         Id::Integer(number) => u64::try_from(*number).ok(),
-        // Some servers make texts of everything.
-        Id::Text(text) => text.parse().ok(),
+        // Some servers make texts of everything. `05` and `+5` are no numbers of ours.
+        Id::Text(text) => text.parse().ok().filter(|number: &u64| number.to_string() == **text),
         Id::Number(_) => None,
     }
 }
@@ -213,6 +213,8 @@ impl Client for Router {
 pub(super) struct FromServer {
     pub(super) router: Arc<Router>,
     pub(super) to_server: Outlet,
+    /// Set before anything is asked.
+    pub(super) session: Arc<OnceLock<Weak<Session>>>,
 }
 
 impl FromServer {
@@ -247,6 +249,20 @@ impl FromServer {
         tracing::debug!(method, "the server said something that belongs to no request");
     }
 
+    /// An answer whose id is a text. The session knows our ids as numbers only, and a guarded call must be recorded before its
+    /// answer is told: it looks again, at the answer as it should be.
+    fn pass_renumbered(&self, number: u64, text: &str) {
+        let Some(session) = self.session.get().and_then(Weak::upgrade) else { return };
+        let Some(text) = splice::set(text, &["id"], &number.to_string()) else { return };
+        match session.look_at_server(&text) {
+            session::FromServer::Pass(frame) => self.router.answer(number, &frame, false),
+            // Who does not wait any more has been told something else.
+            session::FromServer::Deliver(waiting) => waiting.send(text).unwrap_or_default(),
+            session::FromServer::Late(receipt) => session.late(receipt, &text),
+            session::FromServer::Surplus | session::FromServer::Noise => {}
+        }
+    }
+
     fn hold_back(&self, number: u64) {
         if let Some(inlet) = self.router.inlet(number) {
             inlet.wait_for_room();
@@ -259,8 +275,11 @@ impl PassOn for FromServer {
         let Ok(frame) = Frame::parse(text) else { return };
         match (frame.kind(), frame.method()) {
             (Kind::Response, _) => {
-                if let Some(number) = frame.id().as_ref().and_then(number) {
-                    self.router.answer(number, text, false);
+                let Some(id) = frame.id() else { return };
+                match (number(&id), id) {
+                    (Some(number), Id::Text(_)) => self.pass_renumbered(number, text),
+                    (Some(number), _) => self.router.answer(number, text, false),
+                    (None, _) => {}
                 }
             }
             (Kind::Notification, Some(method)) => self.pass_notification(&frame, method),

@@ -12,7 +12,7 @@ use crate::frame::Id;
 use crate::gate::Caller;
 use crate::serve::stdio::child::{Child, Life};
 use crate::serve::stdio::events::Ticket;
-use crate::serve::stdio::{GRACE, SETTLE, Server};
+use crate::serve::stdio::{Failing, GRACE, SETTLE, Server};
 use crate::session::{FromClient, Session};
 use crate::splice::quoted;
 
@@ -123,19 +123,19 @@ pub(super) struct Shared {
     server: Arc<Server>,
     slot: tokio::sync::Mutex<Slot>,
     /// It could not be started, or has ended early, the last time.
-    failing: AtomicBool,
+    failing: Failing,
     closing: AtomicBool,
 }
 
 impl Shared {
     pub(super) fn new(server: Arc<Server>) -> Self {
         let slot = Slot { running: None, pause: PAUSE, not_before: None, why: String::new() };
-        let (failing, closing) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (failing, closing) = (Failing::default(), AtomicBool::new(false));
         Self { server, slot: tokio::sync::Mutex::new(slot), failing, closing }
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        !self.failing.load(Ordering::Acquire) && !self.closing.load(Ordering::Acquire)
+        !self.failing.is() && !self.closing.load(Ordering::Acquire)
     }
 
     /// The process, if there is one.
@@ -157,7 +157,7 @@ impl Shared {
                 slot.pause = PAUSE;
             }
             slot.failed(ended, "it has ended".to_owned());
-            self.failing.store(true, Ordering::Release);
+            self.failing.set(true);
         }
         if self.closing.load(Ordering::Acquire) {
             return Err(NotRunning { why: "this gateway is stopping".to_owned(), retry_after: PAUSE });
@@ -171,11 +171,14 @@ impl Shared {
             tokio::time::sleep(left).await;
         }
         let router = Arc::new(Router::new(Arc::clone(mirrored)));
+        let looking = Arc::new(OnceLock::new());
         let from_server = |to_server: &crate::outlet::Outlet| -> Box<dyn crate::stdio::PassOn + Send> {
-            Box::new(FromServer { router: Arc::clone(&router), to_server: to_server.clone() })
+            let (router, session) = (Arc::clone(&router), Arc::clone(&looking));
+            Box::new(FromServer { router, to_server: to_server.clone(), session })
         };
         match self.server.start(Arc::clone(&router) as _, from_server).await {
             Ok((session, child)) => {
+                looking.get_or_init(|| Arc::downgrade(&session));
                 let now = Instant::now();
                 let (last_used, ended) = (Mutex::new(now), OnceLock::new());
                 let running = Arc::new(Running { session, router, child, since: now, last_used, ended });
@@ -183,7 +186,7 @@ impl Shared {
                 tokio::spawn(Arc::clone(self).end_idle(Arc::clone(&running)));
                 slot.running = Some(Arc::clone(&running));
                 slot.not_before = None;
-                self.failing.store(false, Ordering::Release);
+                self.failing.set(false);
                 Ok(running)
             }
             Err(error) => {
@@ -191,7 +194,7 @@ impl Shared {
                 let why = format!("the server {} cannot be started: {error}", self.server.name());
                 let retry_after = slot.pause;
                 slot.failed(Instant::now(), error.to_string());
-                self.failing.store(true, Ordering::Release);
+                self.failing.set(true);
                 Err(NotRunning { why, retry_after })
             }
         }
