@@ -33,7 +33,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value = "30m", value_name = "TIME", value_parser = time)]
     pub(crate) session_idle: Duration,
     /// The longest message, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = stanchion_mcp::stdio::FRAME_MAX, value_parser = frame_limit)]
+    #[arg(long, value_name = "BYTES", default_value_t = stanchion_mcp::stdio::FRAME_MAX, value_parser = crate::wrap::frame_limit)]
     pub(crate) frame_limit: usize,
 }
 
@@ -43,12 +43,4 @@ fn time(text: &str) -> Result<Duration, String> {
 
 fn sessions(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|most| (1..=65_536).contains(most)).ok_or_else(|| "allowed: 1 to 65536".to_owned())
-}
-
-fn frame_limit(text: &str) -> Result<usize, String> {
-    let allowed = 1024..=(1 << 30);
-    text.parse()
-        .ok()
-        .filter(|bytes| allowed.contains(bytes))
-        .ok_or_else(|| "allowed: 1024 to 1073741824 bytes".to_owned())
 }

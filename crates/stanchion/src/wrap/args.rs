@@ -44,7 +44,8 @@ pub(crate) struct WrapArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-fn frame_limit(text: &str) -> Result<usize, String> {
+/// How long a message may be.
+pub(crate) fn frame_limit(text: &str) -> Result<usize, String> {
     let allowed = 1024..=(1 << 30);
     text.parse()
         .ok()

@@ -17,7 +17,7 @@ use stanchion_mcp::stdio::{self, PipeClient};
 use stanchion_mcp::{Caller, Fencing, Gate, Outlet, Session};
 use tokio::sync::oneshot;
 
-pub(crate) use self::args::WrapArgs;
+pub(crate) use self::args::{WrapArgs, frame_limit};
 
 use self::server::{Happened, NotStarted, Server};
 use crate::cli::Cli;
