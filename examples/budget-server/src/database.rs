@@ -111,7 +111,10 @@ pub(crate) fn before_commit(e: tokio_postgres::Error) -> Error {
             .hint("call the tool again"),
         "25P03" => Error::new(ErrorKind::Unavailable, "this took too long and was rolled back; nothing was moved"),
         "40001" | "40P01" => Error::new(ErrorKind::Conflict, "another transaction was faster; nothing was moved"),
-        "" => Error::new(ErrorKind::Unavailable, "the connection to PostgreSQL broke before the commit"),
+        "" => Error::new(
+            ErrorKind::Unavailable,
+            "the connection to PostgreSQL broke before the commit; nothing was moved",
+        ),
         _ => Error::new(ErrorKind::Unavailable, "PostgreSQL refused a statement; nothing was moved"),
     };
     built.with("said", said(&e))
