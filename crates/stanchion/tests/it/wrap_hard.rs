@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use stanchion_testkit::engines::Redis;
 use stanchion_testkit::eventually_sync;
 
-use crate::stdio_client::{StdioClient, key, lines, problem};
+use crate::stdio_client::{StdioClient, key, ledger, lines, problem};
 use crate::support::{Home, PATIENCE, signal};
 
 fn append(home: &Home, line: &str) -> Value {
@@ -37,12 +37,8 @@ fn no_spelling_gets_a_call_past_the_guard() {
     let params = json!({"name": "append", "arguments": append(&home, "smuggled"), "_meta": key("k")});
     let call = format!(r#"{{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{params}}}"#);
     let smuggled = [
-        // Readers that split at a carriage return, or at a line end of Unicode, find a call in the middle.
+        // Readers that split at a carriage return find a call in the middle.
         format!("{{\"x\":\r{call}\r}}"),
-        format!(
-            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{{\"x\":\"\u{2028}{}\u{2028}\"}}}}",
-            call.replace('"', "\\\"")
-        ),
         call.replace(r#""tools/call""#, r#"["tools/call"]"#),
         call.replace(r#""method""#, r#""Method""#),
         call.replace(r#""method":"#, r#""method":"ping","METHOD":"#),
@@ -50,11 +46,23 @@ fn no_spelling_gets_a_call_past_the_guard() {
         call.replace(r#""name":"#, r#""name":"count","Name":"#),
         format!(r#"[["ID","tools/call",{params}]]"#),
     ];
-    for (n, frame) in smuggled.iter().enumerate() {
-        for round in 0..2 {
-            client.send(&frame.replace("ID", &(n * 2 + round).to_string()));
+    let send = |client: &mut StdioClient| {
+        for (n, frame) in smuggled.iter().enumerate() {
+            for round in 0..2 {
+                client.send(&frame.replace("ID", &(n * 2 + round).to_string()));
+            }
         }
-    }
+    };
+    // The control: the server alone runs what it is sent, also what is hidden in another message.
+    let mut direct = std::process::Command::new("node");
+    direct.arg(ledger()).arg("--stdio");
+    let mut direct = StdioClient::start(direct).initialised();
+    send(&mut direct);
+    direct.code();
+    let alone = lines(&home.path("ledger")).len() - 1;
+    assert!(alone > 1, "void: the server alone runs {alone} of them");
+    std::fs::write(home.path("ledger"), "warm\n").unwrap();
+    send(&mut client);
     // A call under the same key after all of them: the first that runs, or a replay of one that was guarded.
     client.send(&call.replace("ID", "1000"));
     client.answer("1000");
@@ -144,8 +152,10 @@ fn a_server_that_does_not_read_was_never_sent_anything() {
     let mut n = 0;
     eventually_sync(PATIENCE, "the closed pipe is seen", || {
         n += 1;
-        client.call(&n.to_string(), "write", &json!({}), &Value::Null);
-        !client.stays_silent(&n.to_string(), Duration::from_millis(200))
+        let answer = client.ask(&n.to_string(), "write", &json!({}), &Value::Null);
+        let said = problem(&answer);
+        assert_eq!(said["mayHaveExecuted"], json!(false), "{answer}");
+        said["type"] == json!("upstream_failed")
     });
 }
 
