@@ -77,3 +77,11 @@ pub(crate) fn escaped(text: &str) -> String {
     }
     out
 }
+
+/// Says so if the command of a verb is an option that we do not know: no command begins with a dash.
+pub(crate) fn is_option(verb: &str, command: &[std::ffi::OsString]) -> bool {
+    let Some(option) = command.first().filter(|first| first.as_encoded_bytes().starts_with(b"-")) else { return false };
+    say(&format!("error: unknown option '{}'", option.to_string_lossy()));
+    say(&format!("hint: `stanchion help {verb}` lists the options; the command comes after them"));
+    true
+}

@@ -37,10 +37,7 @@ const CLEAN_UP: Duration = Duration::from_secs(2);
 const WAIT_DEFAULT: Wait = Wait::For(Duration::from_secs(30));
 
 pub(crate) async fn run(cli: &Cli, args: &RunArgs) -> Result<u8> {
-    // No command begins with a dash; an option that we do not know does.
-    if let Some(option) = args.command.first().filter(|first| first.as_encoded_bytes().starts_with(b"-")) {
-        say(&format!("error: unknown option '{}'", option.to_string_lossy()));
-        say("hint: `stanchion help run` lists the options; the command comes after them");
+    if exit::is_option("run", &args.command) {
         return Ok(2);
     }
     let names = names(args)?;

@@ -36,6 +36,9 @@ const TICK: Duration = Duration::from_millis(2);
 const NOISE: usize = 20;
 
 pub(crate) async fn run(cli: &Cli, args: &WrapArgs) -> Result<u8> {
+    if exit::is_option("wrap", &args.command) {
+        return Ok(2);
+    }
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name::server_name(&args.command),

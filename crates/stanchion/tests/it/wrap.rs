@@ -433,6 +433,7 @@ fn a_command_that_is_not_there_is_said_so() {
     let home = Home::new();
     home.output(&["wrap", "--", "there-is-no-such-server"]).exits(127).says("was not found").says("hint:");
     home.output(&["wrap"]).exits(2);
+    home.output(&["wrap", "--nope", "--", "true"]).exits(2).says("unknown option '--nope'");
     home.output(&["wrap", "--dedupe", "soon", "--", "true"]).exits(2).says("--dedupe");
     home.output(&["wrap", "--policy", "none.toml", "--", "true"]).exits(78).says("none.toml");
 }
