@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod graph;
+mod memory;
+
+pub use graph::{
+    Added, Addition, Deletion, Entity, EntityNotFound, Graph, Mutation, Outcome, Plan, Query, Relation, Selection,
+};
+pub use memory::{Changed, Memory, MemoryError, Notice};
