@@ -176,6 +176,20 @@ impl Child {
         line.unwrap_or_else(|_| panic!("{} wrote nothing within {deadline:?}", self.name))
     }
 
+    /// A line of output that has come already, if there is one.
+    ///
+    /// ```
+    /// # use std::{process::Command, time::Duration};
+    /// # use stanchion_testkit::process::Child;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut cat = Child::spawn(&mut Command::new("cat"));
+    /// assert_eq!(cat.try_line(), None); // it has said nothing yet
+    /// # }
+    /// ```
+    pub fn try_line(&mut self) -> Option<String> {
+        self.lines.try_recv().ok()
+    }
+
     /// Reads until a line that starts with `word`, and returns the rest of that line.
     ///
     /// The word may also end a line's unfinished beginning: test runners write `test x ... ` before a helper speaks.

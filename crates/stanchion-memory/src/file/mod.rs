@@ -1,0 +1,256 @@
+//! A graph in a JSONL file that many processes share: the official server's file.
+
+mod care;
+mod change;
+mod check;
+mod disk;
+mod lines;
+mod place;
+mod record;
+mod view;
+mod writer;
+
+#[cfg(test)]
+mod crash_tests;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use stanchion_core::{Error, ErrorKind, Result};
+use stanchion_stores::Durability;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+pub use self::check::{Checked, check};
+
+use self::place::{Place, trouble};
+use self::record::{Record, Stamp};
+use self::view::View;
+use self::writer::{Job, Writer};
+use crate::{Changed, Memory, MemoryError, Mutation, Notice, Query, Selection};
+
+/// So many mutations of one process may wait.
+const WAITING: usize = 1024;
+/// A reader that meets one writer after the other looks again so often before it reads everything.
+const LOOKS: usize = 16;
+/// How often it is looked whether others have written, while somebody wants to know.
+const WATCH: Duration = Duration::from_millis(250);
+
+/// How the file is written.
+///
+/// ```
+/// use stanchion_memory::{Compat, FileOptions};
+/// assert_eq!(FileOptions::default().compat, Compat::Append);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileOptions {
+    /// What an acknowledged write survives.
+    pub durability: Durability,
+    /// What official readers of the same file may meet.
+    pub compat: Compat,
+    /// How long a write waits for those of other processes.
+    pub wait: Duration,
+}
+
+impl Default for FileOptions {
+    fn default() -> Self {
+        Self { durability: Durability::Process, compat: Compat::Append, wait: Duration::from_secs(20) }
+    }
+}
+
+/// What official readers of the same file may meet.
+///
+/// ```
+/// assert_eq!("strict".parse::<stanchion_memory::Compat>()?, stanchion_memory::Compat::Strict);
+/// # Ok::<(), stanchion_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compat {
+    /// New entities and relations are added at the end: an official reader can meet an unfinished last line, and its call fails.
+    #[default]
+    Append,
+    /// The file is always replaced as a whole: it takes longer the larger the graph is.
+    Strict,
+}
+
+impl std::str::FromStr for Compat {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "append" => Ok(Self::Append),
+            "strict" => Ok(Self::Strict),
+            _ => Err(Error::new(ErrorKind::Invalid, "unknown way of writing")
+                .with("value", text.chars().take(40).collect::<String>())
+                .hint("allowed: append, strict")),
+        }
+    }
+}
+
+/// What has to be told, once.
+#[derive(Debug, Default)]
+struct Notices {
+    open: Mutex<Vec<Notice>>,
+    said: Mutex<HashSet<&'static str>>,
+}
+
+/// The graph in a file. Any number of processes may have it open.
+///
+/// Reads take no lock. Writes take one that all processes share, in order of arrival, and are acknowledged when they
+/// are in the file.
+///
+/// ```
+/// use stanchion_memory::{Entity, FileMemory, FileOptions, Memory, Mutation, Query};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("memory.jsonl");
+/// let (ours, theirs) = (FileMemory::open(&path, FileOptions::default())?, FileMemory::open(&path, FileOptions::default())?);
+/// let ada = Entity { name: "Ada".into(), entity_type: "person".into(), observations: vec![] };
+/// ours.change(Mutation::CreateEntities(vec![ada.clone()])).await?;
+/// assert_eq!(theirs.read(Query::All).await?.0.entities, [ada]);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct FileMemory {
+    place: Place,
+    options: FileOptions,
+    view: Arc<RwLock<View>>,
+    notices: Arc<Notices>,
+    jobs: mpsc::Sender<Job>,
+    /// As the file was when somebody was last told of a change.
+    told: Mutex<Option<Option<Stamp>>>,
+}
+
+impl FileMemory {
+    /// The graph in the file at `path`, which need not be there yet; its folder must.
+    ///
+    /// # If it fails
+    /// `Invalid` if the path is a folder or its folder is missing, `Denied` if it may not be read.
+    ///
+    /// ```
+    /// use stanchion_memory::{FileMemory, FileOptions};
+    /// let error = FileMemory::open("/no/such/folder/memory.jsonl", FileOptions::default()).unwrap_err();
+    /// assert!(error.to_string().contains("does not exist"));
+    /// ```
+    pub fn open(path: impl AsRef<Path>, options: FileOptions) -> Result<Self> {
+        let place = Place::of(path.as_ref())?;
+        let (view, notices) = (Arc::new(RwLock::default()), Arc::new(Notices::default()));
+        let writer = Writer::new(place.clone(), options, Arc::clone(&view), Arc::clone(&notices))?;
+        let (jobs, to_do) = mpsc::channel(WAITING);
+        std::thread::Builder::new()
+            .name("stanchion-memory".into())
+            .spawn(move || writer.run(to_do))
+            .map_err(|e| Error::new(ErrorKind::Unavailable, "cannot start the thread that writes").because(e))?;
+        let memory = Self { place, options, view, notices, jobs, told: Mutex::default() };
+        memory.refresh()?;
+        Ok(memory)
+    }
+
+    /// The file itself, where `path` was a link to it.
+    ///
+    /// ```
+    /// # use stanchion_memory::{FileMemory, FileOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let memory = FileMemory::open(folder.path().join("memory.jsonl"), FileOptions::default())?;
+    /// assert!(memory.path().ends_with("memory.jsonl"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.place.file
+    }
+
+    fn state(&self) -> PathBuf {
+        self.place.state_folder().join("state")
+    }
+
+    /// Makes the view the file as it is now. Waits for nobody.
+    fn refresh(&self) -> Result<()> {
+        let fail = |e| trouble("cannot read the memory file", &self.place.file, e);
+        for look in 0..LOOKS {
+            let now = Stamp::at(&self.place.file).map_err(fail)?;
+            if self.view.read().unwrap_or_else(PoisonError::into_inner).stamp == now {
+                return Ok(());
+            }
+            let record = Record::read(&self.state());
+            let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+            let last = look + 1 == LOOKS;
+            let Some(now) = now else {
+                *view = View::default();
+                return Ok(());
+            };
+            let vouched = record.and_then(|record| record.vouches(&now));
+            match vouched {
+                // Only what is behind the part we know is new, and only as far as its writer has come to an end.
+                Some((chain, whole)) if view.is_at(chain, whole) => {
+                    return view.extend(Stamp { size: whole, ..now }).map_err(fail);
+                }
+                // One writer has just finished, or is about to: the next look finds it so.
+                None if !last && record.is_some_and(|record| view.chain == Some(record.chain)) => continue,
+                _ => {}
+            }
+            let loaded = View::load(&self.place.file, vouched.map(|(_, whole)| whole)).map_err(fail)?;
+            let is_it = loaded.stamp.is_some_and(|stamp| stamp.is_same_file(&now));
+            let steady = vouched.is_some() || Stamp::at(&self.place.file).map_err(fail)? == loaded.stamp;
+            if !(last || is_it && steady) {
+                continue;
+            }
+            let chain = vouched.map(|(chain, _)| chain).filter(|_| is_it);
+            *view = View { chain, ..loaded };
+            self.tell_of_damage(&view);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// A reader leaves damaged lines where they are, and says so. A last line that is not whole may just be being written.
+    fn tell_of_damage(&self, view: &View) {
+        let Some(first) = view.damaged.first().filter(|_| view.has_spoilt()) else { return };
+        let text = format!(
+            "{} has damaged lines (the first is line {}: {}); they are left out, and the next write puts them into {}",
+            self.place.file.display(),
+            first.line,
+            first.reason,
+            self.place.damaged().display()
+        );
+        self.notices.say_once(Notice { kind: "file_damaged", text });
+    }
+}
+
+#[async_trait]
+impl Memory for FileMemory {
+    async fn change(&self, mutation: Mutation) -> Result<Changed, MemoryError> {
+        let (answer, answered) = oneshot::channel();
+        let job = Job { mutation, until: Instant::now() + self.options.wait, answer };
+        let gone = |_| {
+            Error::new(ErrorKind::Unexpected, "the thread that writes has ended")
+                .with("path", self.place.file.display())
+        };
+        self.jobs.send(job).await.map_err(|e| gone(e.to_string()))?;
+        let outcome = answered.await.map_err(|e| gone(e.to_string()))??;
+        Ok(Changed { outcome, notices: self.notices.take() })
+    }
+
+    async fn read(&self, query: Query) -> Result<(Selection, Vec<Notice>), MemoryError> {
+        self.refresh()?;
+        let selection = self.view.read().unwrap_or_else(PoisonError::into_inner).graph.select(&query);
+        Ok((selection, self.notices.take()))
+    }
+
+    async fn changed(&self) {
+        loop {
+            // A file that cannot be looked at has not changed as far as anybody can tell.
+            if let Ok(now) = Stamp::at(&self.place.file) {
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = told.replace(now);
+                if before.is_some_and(|before| before != now) {
+                    return;
+                }
+            }
+            tokio::time::sleep(WATCH).await;
+        }
+    }
+}

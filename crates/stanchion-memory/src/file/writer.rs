@@ -1,0 +1,257 @@
+//! The one thread of a process that writes its memory file: takes the lock, makes sure that it knows the file, writes what
+//! was asked for meanwhile together, and only then answers.
+
+use std::path::Path;
+use std::sync::{Arc, RwLock, RwLockWriteGuard};
+use std::time::Duration;
+
+use stanchion_core::{Acquire, Error, ErrorKind, Grant, Key, LockBackend as _, Owner, Result, Wait};
+use stanchion_stores::{Durability, FileLocks};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::change::Written;
+use super::disk::Disk;
+use super::lines::Batch;
+use super::place::{Place, trouble};
+use super::record::{Ledger, Phase, Record, Stamp};
+use super::view::View;
+use super::{Compat, FileOptions, Notices};
+use crate::{EntityNotFound, MemoryError, Mutation, Outcome};
+
+/// So many mutations are written together, or as many as this takes; then it is another process's turn.
+const GROUP: usize = 64;
+const TURN: Duration = Duration::from_millis(100);
+/// A foreign program that replaces the file again and again is given so many chances to stop.
+const TRIES: usize = 8;
+
+/// A mutation, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) mutation: Mutation,
+    pub(super) until: Instant,
+    pub(super) answer: oneshot::Sender<Result<Outcome, MemoryError>>,
+}
+
+pub(super) struct Writer {
+    pub(super) place: Place,
+    pub(super) options: FileOptions,
+    pub(super) disk: Disk,
+    pub(super) view: Arc<RwLock<View>>,
+    pub(super) notices: Arc<Notices>,
+    pub(super) runtime: tokio::runtime::Runtime,
+    /// Made with the first mutation: who only reads leaves nothing behind.
+    tools: Option<Tools>,
+}
+
+struct Tools {
+    locks: FileLocks,
+    key: Key,
+    ledger: Ledger,
+}
+
+impl Writer {
+    pub(super) fn new(
+        place: Place,
+        options: FileOptions,
+        view: Arc<RwLock<View>>,
+        notices: Arc<Notices>,
+    ) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime
+            .map_err(|e| Error::new(ErrorKind::Unavailable, "cannot start the thread that writes").because(e))?;
+        Ok(Self { place, options, disk: Disk::default(), view, notices, runtime, tools: None })
+    }
+
+    /// Serves until nobody can ask any more.
+    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut group = Vec::new();
+        loop {
+            if group.is_empty() {
+                let Some(first) = jobs.blocking_recv() else { return };
+                group.push(first);
+            }
+            while group.len() < GROUP
+                && let Ok(job) = jobs.try_recv()
+            {
+                group.push(job);
+            }
+            group = self.serve(group);
+        }
+    }
+
+    /// Does as many of these as there is time for in one turn, and returns the rest.
+    pub(super) fn serve(&mut self, mut group: Vec<Job>) -> Vec<Job> {
+        // Whoever has gone before it began has not asked.
+        group.retain(|job| !job.answer.is_closed());
+        let grant = match self.enter(&mut group) {
+            Ok(Some(grant)) => grant,
+            Ok(None) => return group,
+            Err(e) => return fail_all(group, &e),
+        };
+        let mut done = Vec::with_capacity(group.len());
+        let failed = self.write_all(&mut group, &mut done);
+        if let Some(tools) = &self.tools {
+            // It cannot fail for a lock that is held by this process; and whoever comes next finds the file whole anyway.
+            self.runtime.block_on(tools.locks.release(&grant)).ok();
+        }
+        done.into_iter().for_each(|(job, outcome)| tell(job, outcome.map_err(MemoryError::from)));
+        match failed {
+            Ok(()) => group,
+            Err(e) => fail_all(group, &e),
+        }
+    }
+
+    /// Takes the lock for these jobs. Those that have waited long enough are told so; `None` if none is left.
+    fn enter(&mut self, group: &mut Vec<Job>) -> Result<Option<Grant>> {
+        if group.is_empty() {
+            return Ok(None);
+        }
+        if self.tools.is_none() {
+            self.tools = Some(Tools::open(&self.place, self.options.durability)?);
+        }
+        let Some(Tools { locks, key, .. }) = &self.tools else { return Ok(None) };
+        let (request, owner) = (Acquire::new(key.clone()).wait(Wait::For(self.options.wait)), Owner::random());
+        self.runtime.block_on(async {
+            loop {
+                let busy = match locks.try_acquire(&request, owner).await {
+                    Ok(grant) => return Ok(Some(grant)),
+                    Err(e) if e.kind() == ErrorKind::Contended => e,
+                    Err(e) => return Err(e),
+                };
+                let now = Instant::now();
+                for late in group.extract_if(.., |job| job.until <= now) {
+                    let hint = "nothing was written; another process is writing the memory file: call again later";
+                    let mut error = Error::new(ErrorKind::Contended, "the memory file stayed busy")
+                        .with("path", self.place.file.display())
+                        .hint(hint);
+                    if let Some(holder) = busy.holder() {
+                        error = error.held_by(holder.clone());
+                    }
+                    tell(late, Err(error.into()));
+                }
+                let Some(until) = group.iter().map(|job| job.until).min() else {
+                    locks.withdraw(&request, owner).await;
+                    return Ok(None);
+                };
+                locks.wait(&request, owner, until).await?;
+            }
+        })
+    }
+
+    /// Does the jobs, one batch after the other, and moves them to `done`. What is left in `group` was not done: for want of
+    /// time, or for the reason that is returned.
+    fn write_all(
+        &mut self,
+        group: &mut Vec<Job>,
+        done: &mut Vec<(Job, Result<Outcome, EntityNotFound>)>,
+    ) -> Result<()> {
+        let shared = Arc::clone(&self.view);
+        let mut view = shared.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (mut tries, began) = (0, std::time::Instant::now());
+        while !group.is_empty() && (done.is_empty() || began.elapsed() < TURN) {
+            let written = self.know_the_file(&mut view).and_then(|()| self.write_some(&mut view, group));
+            match written {
+                Ok((Written::Yes, outcomes)) => done.extend(group.drain(..outcomes.len()).zip(outcomes)),
+                Ok((Written::No, _)) if tries < TRIES => {
+                    *view = View::default();
+                    tries += 1;
+                }
+                Ok((Written::No, _)) => {
+                    *view = View::default();
+                    return Err(Error::new(ErrorKind::Unavailable, "another program keeps replacing the memory file")
+                        .with("path", self.place.file.display())
+                        .hint("nothing was written; end the other program, or put `stanchion wrap` in front of it"));
+                }
+                Err(e) => {
+                    // The graph in memory may be ahead of the file.
+                    *view = View::default();
+                    return Err(e);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans as many jobs as can be written together, and writes them.
+    fn write_some(
+        &mut self,
+        view: &mut RwLockWriteGuard<'_, View>,
+        group: &[Job],
+    ) -> Result<(Written, Vec<Result<Outcome, EntityNotFound>>)> {
+        let (mut batch, mut outcomes) = (Batch::default(), Vec::new());
+        for job in group {
+            let (plan, outcome) = match view.graph.plan(&job.mutation) {
+                Ok(planned) => planned,
+                Err(missing) => {
+                    outcomes.push(Err(missing));
+                    continue;
+                }
+            };
+            match plan.only_adds() && self.options.compat == Compat::Append {
+                true => {
+                    batch.add(&plan, self.options.durability == Durability::Power);
+                    view.graph.apply(plan);
+                }
+                false if plan.is_empty() => {}
+                false if outcomes.is_empty() => return Ok((self.replace(view, plan)?, vec![Ok(outcome)])),
+                false => break,
+            }
+            outcomes.push(Ok(outcome));
+        }
+        let written = if batch.bytes.is_empty() { Written::Yes } else { self.append(view, batch)? };
+        Ok((written, outcomes))
+    }
+
+    /// Removes what a writer that died has left.
+    pub(super) fn forget(&self, path: &Path) -> std::io::Result<()> {
+        match self.disk.remove(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes down what is going on.
+    pub(super) fn note(&self, phase: Phase, chain: u64, stamp: Option<Stamp>) -> Result<()> {
+        let Some(tools) = &self.tools else { return Ok(()) };
+        let written = tools.ledger.write(&self.disk, &Record { phase, chain, stamp });
+        written.map_err(|e| trouble("cannot note what becomes of the memory file", &self.place.state_folder(), e))
+    }
+
+    /// Waits a little, off every runtime.
+    pub(super) fn pause(&self, time: Duration) {
+        self.runtime.block_on(tokio::time::sleep(time));
+    }
+}
+
+impl Tools {
+    fn open(place: &Place, durability: Durability) -> Result<Self> {
+        let folder = place.state_folder();
+        let locks = FileLocks::open(&folder, durability)?;
+        let ledger = Ledger::open(&folder.join("state"));
+        let ledger = ledger.map_err(|e| trouble("cannot write beside the memory file", &folder, e))?;
+        Ok(Self { locks, key: Key::new("memory")?, ledger })
+    }
+}
+
+/// A number that no other state has.
+pub(super) fn new_chain() -> u64 {
+    Owner::random().nonce()
+}
+
+fn tell(job: Job, outcome: Result<Outcome, MemoryError>) {
+    // Whoever does not wait any more can read.
+    job.answer.send(outcome).ok();
+}
+
+fn fail_all(group: Vec<Job>, e: &Error) -> Vec<Job> {
+    group.into_iter().for_each(|job| tell(job, Err(copy(e).into())));
+    Vec::new()
+}
+
+/// Several callers are told the same.
+fn copy(error: &Error) -> Error {
+    let copy = Error::new(error.kind(), error.to_string());
+    let copy = error.next_step().map(str::to_owned).into_iter().fold(copy, Error::hint);
+    error.holder().cloned().into_iter().fold(copy, Error::held_by)
+}
