@@ -9,7 +9,15 @@ use crate::frame::{Frame, text_of};
 use crate::problem::{Problem, ProblemKind};
 use crate::splice;
 
-const RESULT: &str = "result";
+/// The head of an answer whose body is the result of a tool, as JSON.
+///
+/// ```
+/// use stanchion_core::claim::Response;
+/// use stanchion_core::{Answer, Reply};
+/// let kept = Response::new(stanchion_mcp::KEPT_RESULT, r#"{"content":[]}"#);
+/// assert!(stanchion_mcp::frame_of(&Answer::ran(Reply::Done(kept)), "1", false).contains("content"));
+/// ```
+pub const KEPT_RESULT: &str = "result";
 const ERROR: &str = "error";
 /// It was never delivered; the body says why.
 pub(crate) const NOT_SENT: &str = "not_sent";
@@ -47,7 +55,7 @@ pub(crate) fn reply_of(frame: &Frame<'_>) -> Reply {
     let Some(result) = frame.result() else {
         return Reply::Unknown("the server's answer has neither result nor error".to_owned());
     };
-    let response = Response::new(RESULT, result.get().to_owned());
+    let response = Response::new(KEPT_RESULT, result.get().to_owned());
     let Ok(said) = serde_json::from_str::<ToolResult<'_>>(result.get()) else { return Reply::Done(response) };
     if said.result_type.and_then(text_of).as_deref() == Some("input_required") {
         return Reply::Suspended(response);
@@ -56,7 +64,14 @@ pub(crate) fn reply_of(frame: &Frame<'_>) -> Reply {
 }
 
 /// The answer to the request with this id, made of what was kept.
-pub(crate) fn frame_of(answer: &Answer, id: &str, modern: bool) -> String {
+///
+/// ```
+/// use stanchion_core::{Answer, Reply};
+/// let frame = stanchion_mcp::frame_of(&Answer::ran(Reply::Unknown("killed".into())), "1", false);
+/// assert!(frame.contains("outcome_unknown"));
+/// ```
+#[must_use]
+pub fn frame_of(answer: &Answer, id: &str, modern: bool) -> String {
     let problem = |kind, message: &str| Problem::new(kind, message).receipt(answer.receipt).frame(id, modern);
     let response = match &answer.reply {
         Reply::Done(kept) | Reply::Failed(kept) | Reply::NoEffect(kept) | Reply::Suspended(kept) => kept,
@@ -66,7 +81,7 @@ pub(crate) fn frame_of(answer: &Answer, id: &str, modern: bool) -> String {
         return problem(ProblemKind::AnswerNotKept, "the answer was not kept");
     };
     match response.head.as_str() {
-        RESULT => flagged(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{body}}}"#), answer),
+        KEPT_RESULT => flagged(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{body}}}"#), answer),
         ERROR => flagged(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{body}}}"#), answer),
         NOT_SENT => problem(ProblemKind::UpstreamFailed, body),
         // What a person settled with `claims settle --done FILE`: any JSON, told as the text of a result.

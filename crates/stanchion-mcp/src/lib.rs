@@ -19,6 +19,7 @@ pub mod stdio;
 mod template;
 mod tool_call;
 
+pub use answer::{KEPT_RESULT, frame_of};
 pub use flight::{Cancelled, Flight};
 pub use frame::{BadFrame, Frame, Id, Kind};
 pub use gate::{Answered, Caller, Gate, Guarded, Outgoing, Sent};
@@ -27,3 +28,4 @@ pub use problem::{Problem, ProblemKind};
 pub use rule::{Fencing, KeySources, Locking, Rate, Rule};
 pub use session::{Client, Session};
 pub use template::ArgumentTemplate;
+pub use tool_call::KEY_NAMES;

@@ -49,6 +49,8 @@ pub enum ProblemKind {
     InvalidRequest,
     /// The line is no JSON.
     ParseError,
+    /// What the memory is kept in cannot be read as one.
+    FileDamaged,
     /// A fault of the gateway.
     Internal,
 }
@@ -64,7 +66,7 @@ enum Said {
 
 impl ProblemKind {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::LockBusy,
         Self::Deadlock,
         Self::RateLimited,
@@ -81,6 +83,7 @@ impl ProblemKind {
         Self::UpstreamFailed,
         Self::InvalidRequest,
         Self::ParseError,
+        Self::FileDamaged,
         Self::Internal,
     ];
 
@@ -108,6 +111,7 @@ impl ProblemKind {
             Self::UpstreamFailed => "upstream_failed",
             Self::InvalidRequest => "invalid_request",
             Self::ParseError => "parse_error",
+            Self::FileDamaged => "file_damaged",
             Self::Internal => "internal",
         }
     }
@@ -197,6 +201,7 @@ impl ProblemKind {
             Self::AnswerNotKept => "The call was executed once. Read its effect with another tool.",
             Self::UpstreamFailed => "Nothing was executed. Try again later.",
             Self::InvalidRequest | Self::ParseError => "Nothing was executed.",
+            Self::FileDamaged => "Nothing was changed. A person has to look at it: stanchion memory check, then repair.",
             Self::Internal => "It may have been executed. Look first.",
         }
     }

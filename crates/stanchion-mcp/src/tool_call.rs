@@ -10,7 +10,11 @@ use crate::rule::Fencing;
 use crate::splice::{members, pick, quoted};
 
 /// Members of `_meta` that carry a key, best first.
-const KEY_NAMES: [&str; 4] =
+///
+/// ```
+/// assert_eq!(stanchion_mcp::KEY_NAMES[0], "dev.stanchion/idempotencyKey");
+/// ```
+pub const KEY_NAMES: [&str; 4] =
     ["dev.stanchion/idempotencyKey", "io.mcp-gateway/idempotency-key", "idempotencyKey", "idempotency_key"];
 const HOST_CALL_ID: &str = "claudecode/toolUseId";
 /// Where the fence of the lock goes.

@@ -218,7 +218,7 @@ pub(super) fn rule_names() -> impl Iterator<Item = &'static str> {
     RULE_KEYS.iter().map(|key| key.name)
 }
 
-fn duration() -> Value {
+pub(super) fn duration() -> Value {
     json!({"type": "string", "pattern": "^(0|([0-9]+(ms|s|m|h|d))+)$"})
 }
 
@@ -230,6 +230,6 @@ fn boolean() -> Value {
     json!({"type": "boolean"})
 }
 
-fn or_none(schema: Value) -> Value {
+pub(super) fn or_none(schema: Value) -> Value {
     json!({"anyOf": [schema, {"const": "none"}]})
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::RULE_KEYS;
+use super::keys::{RULE_KEYS, duration, or_none};
+use super::target::HANG_UP;
 
 /// The schema, for editors and other checkers. It knows the shape of the file; what keys mean together only
 /// [`PolicyFile::parse`](super::PolicyFile::parse) knows.
@@ -37,6 +38,16 @@ pub fn schema() -> Value {
             ),
         ),
         ("cwd".to_owned(), described(json!({"type": "string", "minLength": 1}), "The working folder of the command.")),
+        (
+            "hang_up".to_owned(),
+            described(
+                or_none(duration()),
+                &format!(
+                    "After how long without a message the stream of a request ends; its client (from 2025-11-25 on) comes back for \
+                     the rest. For balancers that cut long requests. Allowed: {HANG_UP}. Without it: \"none\"."
+                ),
+            ),
+        ),
         (
             "headers".to_owned(),
             described(
@@ -98,7 +109,7 @@ pub fn schema() -> Value {
                 "additionalProperties": false,
                 "properties": server,
                 "not": {"required": ["command", "url"]},
-                "dependencies": {"env": ["command"], "cwd": ["command"], "headers": ["url"], "ca": ["url"]}
+                "dependencies": {"env": ["command"], "cwd": ["command"], "hang_up": ["command"], "headers": ["url"], "ca": ["url"]}
             },
             "principal": principal()
         }

@@ -31,7 +31,7 @@ pub struct ServerEntry {
 }
 
 /// The keys of a server besides those of a rule.
-pub(super) const SERVER_KEYS: &[&str] = &["command", "url", "env", "cwd", "headers", "ca", "tools"];
+pub(super) const SERVER_KEYS: &[&str] = &["command", "url", "env", "cwd", "hang_up", "headers", "ca", "tools"];
 
 /// Checks the name: it is a part of a path, and the same in every file system and shell.
 fn check_name(source: &mut Source<'_>, item: &Item<'_, '_>) {

@@ -148,6 +148,14 @@ pub(super) fn wait(value: &DeValue<'_>) -> Read {
     Ok(Setting::Wait(time(text(value)?, Duration::ZERO, DAY)?))
 }
 
+/// Not a setting of a rule: it belongs to a server.
+pub(super) fn hang_up(value: &DeValue<'_>) -> Result<Option<Duration>, String> {
+    match text(value)? {
+        "none" => Ok(None),
+        text => time(text, MS * 50, DAY).map(Some),
+    }
+}
+
 pub(super) fn ttl(value: &DeValue<'_>) -> Read {
     Ok(Setting::Ttl(time(text(value)?, MS * 50, DAY)?))
 }

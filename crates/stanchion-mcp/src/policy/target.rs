@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use http::HeaderName;
 use toml::de::DeValue;
 
 use super::headers::{self, HeaderSource};
+use super::setting;
 use super::source::{Item, Source, join, kind, texts};
 
 /// How many words a command may have, and how many variables.
@@ -16,10 +18,11 @@ const URL_MAX: usize = 2048;
 const COMMAND: &str = "a list of texts, the program first, as in [\"npx\", \"-y\", \"PACKAGE\"]; no shell is involved";
 const URL: &str = "http://HOST[:PORT][/PATH] or https://…, without a user or a password";
 const CA: &str = "the path of a PEM file with certificates";
+pub(super) const HANG_UP: &str = "\"50ms\" to \"24h\", or \"none\"";
 const ENV: &str = "texts by name, as in { NAME = \"value\" }";
 
 /// The keys that say it.
-pub(super) const KEYS: &[&str] = &["command", "url", "env", "cwd", "headers", "ca"];
+pub(super) const KEYS: &[&str] = &["command", "url", "env", "cwd", "hang_up", "headers", "ca"];
 
 /// How a server is reached. `Debug` shows neither the values of variables nor the arguments of a command: either may be
 /// secret.
@@ -41,6 +44,8 @@ pub enum Target {
         env: BTreeMap<String, String>,
         /// Its working folder; ours unless set.
         cwd: Option<PathBuf>,
+        /// After how long without a message the stream of a request ends, if its client can resume it.
+        hang_up: Option<Duration>,
     },
     /// A server that speaks Streamable HTTP.
     Url {
@@ -56,12 +61,13 @@ pub enum Target {
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command { command, env, cwd } => f
+            Self::Command { command, env, cwd, hang_up } => f
                 .debug_struct("Command")
                 .field("program", &command.first())
                 .field("arguments", &command.len().saturating_sub(1))
                 .field("env", &env.keys().collect::<Vec<_>>())
                 .field("cwd", cwd)
+                .field("hang_up", hang_up)
                 .finish(),
             Self::Url { url, headers, ca } => {
                 f.debug_struct("Url").field("url", url).field("headers", headers).field("ca", ca).finish()
@@ -77,6 +83,7 @@ pub(super) struct Keys {
     url: Option<String>,
     env: BTreeMap<String, String>,
     cwd: Option<PathBuf>,
+    hang_up: Option<Duration>,
     headers: Vec<(HeaderName, HeaderSource)>,
     ca: Option<PathBuf>,
     /// Which were there, well or badly written, and where.
@@ -91,6 +98,10 @@ impl Keys {
             "command" => self.command = command(source, item),
             "url" => self.url = url(source, item),
             "env" => self.env = env(source, item),
+            "hang_up" => match setting::hang_up(item.value) {
+                Ok(time) => self.hang_up = time,
+                Err(what) => source.value(item, what, HANG_UP),
+            },
             "headers" => self.headers = headers::read(source, item),
             "ca" => match item.value.as_str().filter(|text| plain(text)) {
                 Some(file) => self.ca = Some(file.into()),
@@ -111,10 +122,10 @@ impl Keys {
                 Some("one of command, url".to_owned());
             return None;
         }
-        for name in ["env", "cwd"] {
+        for name in ["env", "cwd", "hang_up"] {
             if let (None, Some((_, path, at))) = (seen("command"), seen(name)) {
                 source.at(*at, path, format!("`{name}` belongs to a command, and there is none here")).allowed =
-                    Some("command, with env and cwd".to_owned());
+                    Some("command, with env, cwd and hang_up".to_owned());
             }
         }
         for name in ["headers", "ca"] {
@@ -130,7 +141,9 @@ impl Keys {
                 Some("ca with https://…".to_owned());
         }
         match (self.command, self.url) {
-            (Some(command), _) => Some(Target::Command { command, env: self.env, cwd: self.cwd }),
+            (Some(command), _) => {
+                Some(Target::Command { command, env: self.env, cwd: self.cwd, hang_up: self.hang_up })
+            }
             (None, url) => url.map(|url| Target::Url { url, headers: self.headers, ca: self.ca }),
         }
     }

@@ -10,7 +10,13 @@ pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 ///
 /// # If it fails
 /// It is there twice, or is no such thing: `KeyInvalid`. Nothing ran.
-pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
+///
+/// ```
+/// let mut headers = http::HeaderMap::new();
+/// headers.insert("idempotency-key", "\"k 1\"".parse().unwrap());
+/// assert_eq!(stanchion_mcp::serve::idempotency_key(&headers).unwrap().as_deref(), Some("k 1"));
+/// ```
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
     let bad = |why: &str| Box::new(Problem::new(ProblemKind::KeyInvalid, format!("the header Idempotency-Key {why}")));
     let mut all = headers.get_all(KEY).iter();
     let Some(value) = all.next() else { return Ok(None) };

@@ -315,6 +315,20 @@ impl Live {
         }
     }
 
+    /// The next event of a stream, also one without a message; `None` at its end.
+    pub(crate) async fn event(&mut self) -> Option<Event> {
+        while !self.seen.contains("\n\n") {
+            if !self.more().await {
+                return None;
+            }
+        }
+        let (event, rest) = self.seen.split_once("\n\n")?;
+        let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+        let event = Event { id: field("id: "), retry: field("retry: "), message: message(event) };
+        self.seen = rest.to_owned();
+        Some(event)
+    }
+
     pub(crate) async fn rest(mut self) -> Got {
         while self.more().await {}
         let headers = self.response.headers().clone();
@@ -331,6 +345,14 @@ impl Live {
 fn message(event: &str) -> Option<Value> {
     let data: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
     if data.is_empty() { None } else { Some(serde_json::from_str(&data.join("\n")).unwrap()) }
+}
+
+/// One event of a stream.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) retry: Option<String>,
+    pub(crate) message: Option<Value>,
 }
 
 /// What a client got.

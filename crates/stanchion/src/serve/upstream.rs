@@ -54,16 +54,16 @@ impl Upstreams<'_> {
                 let remote = Remote::trusting(gate, url, headers, roots.as_deref());
                 Arc::new(remote.map_err(|e| e.with("server", name))?)
             }
-            Target::Command { .. } => {
-                let program = self.program(name, target)?;
-                Arc::new(StdioEndpoint::new(gate, program, self.nursery.clone(), self.limits.clone()))
+            Target::Command { hang_up, .. } => {
+                let (program, limits) = (self.program(name, target)?, self.limits.clone().hang_up(*hang_up));
+                Arc::new(StdioEndpoint::new(gate, program, self.nursery.clone(), limits))
             }
         })
     }
 
     /// The command, by way of our second stage, so that it dies with us.
     fn program(&self, name: &str, target: &Target) -> Result<Program> {
-        let Target::Command { command, env, cwd } = target else { return Ok(Program::default()) };
+        let Target::Command { command, env, cwd, .. } = target else { return Ok(Program::default()) };
         let (mut words, mut env) = (command.iter().map(OsString::from).collect::<Vec<_>>(), env.clone());
         let path = env.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
         // A path in the command is meant from the server's own folder.

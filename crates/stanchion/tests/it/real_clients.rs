@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use stanchion_testkit::peers::Peers;
 use stanchion_testkit::peers_or_skip;
 
+use crate::conformance::gateway;
 use crate::stdio_client::{StdioClient, ledger, lines};
-use crate::support::{Home, Said};
+use crate::support::{Home, PATIENCE, Said};
 
 /// What a client starts instead of the server itself.
 fn wrapped(home: &Home) -> Vec<String> {
@@ -53,6 +54,28 @@ fn the_typescript_sdk() {
     let mut client = Command::new(peers.node());
     client.arg(clients("typescript_sdk.mjs")).arg(peers.npm());
     calls_once(&Home::new(), client);
+}
+
+/// The gateway hangs up on a call that is silent; the client comes back by itself, and gets the one answer.
+#[tokio::test]
+async fn the_typescript_sdk_comes_back_for_an_answer_after_it_was_hung_up_on() {
+    let peers = peers_or_skip!();
+    let home = Home::new();
+    let (file, go) = (home.path("ledger"), home.path("go"));
+    let command = format!("command = ['{}', '{}', '--stdio']", peers.node().display(), ledger().display());
+    let mut gateway = gateway(&home, &format!("[servers.ledger]\n{command}\nhang_up = '200ms'\n"));
+    let url = gateway.expect_line("stanchion: serving ledger at", PATIENCE).await;
+    let mut client = Command::new(peers.node());
+    client.arg(clients("typescript_http.mjs")).arg(peers.npm()).args([
+        url.trim().as_ref(),
+        file.as_os_str(),
+        go.as_os_str(),
+    ]);
+    let said = Said::from(client.output().expect("it starts")).exits(0);
+    let report: Value = serde_json::from_str(said.out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(report["text"], "appended");
+    assert!(report["resumed"].as_u64().unwrap() >= 2, "void: it was never hung up on: {report}");
+    assert_eq!(lines(&file), ["typescript"]);
 }
 
 #[test]

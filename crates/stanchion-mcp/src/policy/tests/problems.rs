@@ -22,6 +22,14 @@ const TIMES: &[Wrong] = &[
     ("[defaults]\ndedupe = \"31d\"", (2, 10), "defaults.dedupe", "out of range", "30d"),
     ("[defaults]\nin_flight = \"wait\"", (2, 13), "defaults.in_flight", "no time", "attach"),
     ("[defaults]\nin_flight = \"0\"", (2, 13), "defaults.in_flight", "out of range", "reject"),
+    ("[servers.a]\ncommand = [\"x\"]\nhang_up = \"9ms\"", (3, 11), "servers.a.hang_up", "out of range", "50ms"),
+    (
+        "[servers.a]\nurl = \"http://x\"\nhang_up = \"9s\"",
+        (3, 1),
+        "servers.a.hang_up",
+        "belongs to a command",
+        "command",
+    ),
 ];
 
 const VALUES: &[Wrong] = &[

@@ -191,6 +191,7 @@ fn servers_and_principals_arrive() {
         command = ["npx", "-y", "server-memory"]
         env = { MEMORY_FILE_PATH = "/tmp/m.jsonl" }
         cwd = "/srv"
+        hang_up = "30s"
         [servers.web]
         url = "https://127.0.0.1:9000/mcp"
         headers = { Authorization = "env:WEB_AUTHORIZATION", "X-Api-Key" = "file:/run/secrets/web" }
@@ -213,6 +214,7 @@ fn servers_and_principals_arrive() {
         command: ["npx", "-y", "server-memory"].map(str::to_owned).to_vec(),
         env: [("MEMORY_FILE_PATH".to_owned(), "/tmp/m.jsonl".to_owned())].into(),
         cwd: Some("/srv".into()),
+        hang_up: Some(std::time::Duration::from_secs(30)),
     };
     let web = Target::Url {
         url: "https://127.0.0.1:9000/mcp".to_owned(),
@@ -222,7 +224,7 @@ fn servers_and_principals_arrive() {
         ],
         ca: Some("/etc/web.pem".into()),
     };
-    assert_eq!(servers, [("memory", 2, command), ("web", 6, web)]);
+    assert_eq!(servers, [("memory", 2, command), ("web", 7, web)]);
     let mut digest = [0; 32];
     digest[31] = 255;
     let principals: Vec<_> = file.principals().iter().map(|who| (who.name.as_str(), who.token.clone())).collect();

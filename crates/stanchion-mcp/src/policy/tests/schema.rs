@@ -71,6 +71,10 @@ fn wrong_files_are_refused_by_both() {
         "[servers.a]\ncommand = [\"x\"]\nurl = \"http://x\"",
         "[servers.a]\nurl = \"http://x\"\nenv = {A = \"b\"}",
         "[servers.a]\ncommand = [\"x\"]\nenv = {A = 1}",
+        "[servers.a]\ncommand = [\"x\"]\nhang_up = 30",
+        "[servers.a]\ncommand = [\"x\"]\nhang_up = \"soon\"",
+        "[servers.a]\nurl = \"http://x\"\nhang_up = \"30s\"",
+        "[servers.a.tools.x]\nhang_up = \"30s\"",
         "[servers.a]\nurl = \"http://x\"\nheaders = [\"A: b\"]",
         "[servers.a]\nurl = \"http://x\"\nheaders = {A = \"s3cret\"}",
         "[servers.a]\nurl = \"http://x\"\nheaders = {A = \"env:a b\"}",
@@ -102,6 +106,7 @@ fn what_the_reader_takes_the_schema_takes() {
         "[defaults]\nfence = \"argument:the fence\"",
         "[servers.a]\nurl = \"https://x.example/mcp?y=1\"\n[servers.a.tools.\"*\"]\n",
         "[servers.a]\nurl = \"https://x\"\nca = \"x.pem\"\nheaders = {A = \"env:_b1\", 'x!#$%&*+.^_`|~-' = \"file:a b:\\nc\"}",
+        "[servers.a]\ncommand = [\"x\"]\nhang_up = \"30s\"\n[servers.b]\ncommand = [\"x\"]\nhang_up = \"none\"",
         "[servers.0]\nurl = \"http://[::1]:9\"",
     ] {
         parse(text).unwrap_or_else(|wrong| panic!("{wrong}"));

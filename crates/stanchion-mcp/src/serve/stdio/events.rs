@@ -1,7 +1,6 @@
 //! What goes to one client in answer to one HTTP request: a single JSON answer, or events one after the other.
 
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,15 +9,11 @@ use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use http_body_util::BodyExt as _;
 use hyper::body::Frame;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
 
+pub(super) use super::flow::{Event, Inlet, Outflow, flow};
 use crate::serve::{Body, full};
 
-/// A client that has not taken so much is behind.
-const BEHIND: usize = 8 << 20;
-/// How long a server is held back for a client that is behind; then the client loses its stream.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// So much is written at once.
 const BATCH: usize = 64 << 10;
 /// A quiet stream is given a sign of life, so that nothing between takes it for dead, and we learn if the client is.
@@ -26,102 +21,12 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 const WAITING: &[u8] = b": waiting\n\n";
 /// After so long without a message a stream begins: proxies cut a request that is not answered within a minute.
 const SILENT: Duration = Duration::from_secs(10);
+/// After so long for a client that would rather have events, and can come back for them: whether an answer is replayed is said
+/// in a header, if it is known by then.
+const SOON: Duration = Duration::from_millis(50);
 
-/// One message to the client.
-#[derive(Debug)]
-pub(super) struct Event {
-    pub(super) frame: String,
-    /// The answer to a request, not something said meanwhile.
-    pub(super) is_answer: bool,
-    pub(super) replayed: bool,
-}
-
-impl Event {
-    pub(super) const fn aside(frame: String) -> Self {
-        Self { frame, is_answer: false, replayed: false }
-    }
-    pub(super) const fn answer(frame: String, replayed: bool) -> Self {
-        Self { frame, is_answer: true, replayed }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Load {
-    state: Mutex<(usize, bool)>,
-    room: Condvar,
-}
-
-/// The end where messages are put in.
-#[derive(Debug, Clone)]
-pub(super) struct Inlet {
-    to: mpsc::UnboundedSender<Event>,
-    load: Arc<Load>,
-}
-
-/// The end where they come out.
-#[derive(Debug)]
-pub(super) struct Outflow {
-    from: mpsc::UnboundedReceiver<Event>,
-    load: Arc<Load>,
-}
-
-/// A way for messages to one client.
-pub(super) fn flow() -> (Inlet, Outflow) {
-    let (to, from) = mpsc::unbounded_channel();
-    let load = Arc::new(Load::default());
-    (Inlet { to, load: Arc::clone(&load) }, Outflow { from, load })
-}
-
-impl Inlet {
-    /// Puts a message in. False if the client is gone, or so far behind that it has lost its stream.
-    pub(super) fn put(&self, event: Event) -> bool {
-        let mut state = self.load.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.1 && state.0 > BEHIND {
-            tracing::warn!("a client does not read what it is sent, and has lost its stream");
-            state.1 = true;
-        }
-        if state.1 {
-            return false;
-        }
-        state.0 += event.frame.len();
-        drop(state);
-        self.to.send(event).is_ok()
-    }
-
-    /// Holds this thread back while the client is behind, for a while.
-    pub(super) fn wait_for_room(&self) {
-        let state = self.load.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let behind = |state: &mut (usize, bool)| state.0 > BEHIND && !state.1;
-        drop(self.load.room.wait_timeout_while(state, PATIENCE, behind));
-    }
-}
-
-impl Outflow {
-    async fn next(&mut self) -> Option<Event> {
-        let event = self.from.recv().await;
-        self.taken(event)
-    }
-
-    fn taken(&self, event: Option<Event>) -> Option<Event> {
-        let mut state = self.load.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.1 {
-            // What was lost cannot be made up for: the client must see the end, not a gap.
-            return None;
-        }
-        if let Some(event) = &event {
-            state.0 -= event.frame.len().min(state.0);
-            self.load.room.notify_all();
-        }
-        event
-    }
-}
-
-impl Drop for Outflow {
-    fn drop(&mut self) {
-        self.load.state.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
-        self.load.room.notify_all();
-    }
-}
+/// How soon a client whose stream has ended early shall come back for the rest.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// What is dropped when the client has got its answer, or has gone.
 pub(super) type Ticket = Box<dyn Send + Sync>;
@@ -138,21 +43,55 @@ pub(super) struct Form {
     pub(super) may_open: bool,
 }
 
+/// Gives ids to the first message, to what is there already, and to all that comes later. Returns what the stream begins with.
+pub(super) type Begin = dyn FnOnce(Option<Event>, &mut Outflow) -> Vec<Event> + Send;
+
+/// How a stream is begun whose client can come back for what it has missed.
+pub(super) struct Resumable {
+    pub(super) begin: Box<Begin>,
+    pub(super) hang_up: Option<HangUp>,
+}
+
+/// A stream on which nothing is said ends, and the client comes back: what is between cuts requests that take long.
+pub(super) struct HangUp {
+    pub(super) after: Duration,
+    /// Can it still come back?
+    pub(super) may: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
 /// Waits for the first message: a single answer is sent as JSON, unless the client would rather have events; anything else
 /// begins a stream, and so does a long silence. `status` looks at the answer, if that is the first to come.
 pub(super) async fn respond(
-    mut flow: Outflow,
+    flow: Outflow,
     ticket: Ticket,
     form: Form,
     status: impl FnOnce(&str) -> http::StatusCode,
 ) -> Response<Body> {
+    respond_with(flow, ticket, form, None, status).await
+}
+
+/// The same, and the stream can be resumed.
+pub(super) async fn respond_with(
+    mut flow: Outflow,
+    ticket: Ticket,
+    form: Form,
+    resumable: Option<Resumable>,
+    status: impl FnOnce(&str) -> http::StatusCode,
+) -> Response<Body> {
     let Form { is_single, prefers_events, may_open } = form;
+    let came = Instant::now();
+    let hang_up = resumable.as_ref().and_then(|resumable| resumable.hang_up.as_ref());
+    let silent = if resumable.is_some() && prefers_events { SOON } else { SILENT };
+    let silent = hang_up.map_or(silent, |hang_up| silent.min(hang_up.after));
     let first = tokio::select! {
         biased;
         first = flow.next() => first,
-        () = tokio::time::sleep(SILENT), if may_open => {
+        () = tokio::time::sleep(silent), if may_open => {
             let mut events = Events::new(flow, ticket);
-            events.out.extend_from_slice(WAITING);
+            match resumable {
+                Some(resumable) => events.begin(resumable, None, came),
+                None => events.out.extend_from_slice(WAITING),
+            }
             return events.into_response();
         }
     };
@@ -160,7 +99,7 @@ pub(super) async fn respond(
         Some(event) if event.is_answer && is_single => {
             let (status, replayed) = (status(&event.frame), event.replayed);
             let mut response = if prefers_events && status == http::StatusCode::OK {
-                stream(flow, ticket, Some(event))
+                stream(flow, ticket, Some(event), resumable, came)
             } else {
                 json(status, event.frame)
             };
@@ -169,7 +108,7 @@ pub(super) async fn respond(
             }
             response
         }
-        first => stream(flow, ticket, first),
+        first => stream(flow, ticket, first, resumable, came),
     }
 }
 
@@ -182,23 +121,53 @@ pub(super) fn json(status: http::StatusCode, frame: impl Into<Bytes>) -> Respons
 }
 
 /// A stream that begins with what is known already. It ends with `first` if that is `None`.
-pub(super) fn stream(flow: Outflow, ticket: Ticket, first: Option<Event>) -> Response<Body> {
-    let over = first.is_none();
-    open_stream(flow, ticket, first, over)
+fn stream(
+    flow: Outflow,
+    ticket: Ticket,
+    first: Option<Event>,
+    resumable: Option<Resumable>,
+    came: Instant,
+) -> Response<Body> {
+    let mut events = Events::new(flow, ticket);
+    match (first, resumable) {
+        (None, _) => events.over = true,
+        (Some(first), None) => write(&mut events.out, &first),
+        (first, Some(resumable)) => events.begin(resumable, first, came),
+    }
+    events.into_response()
 }
 
 /// A stream about which nothing is known yet.
-pub(super) fn open(flow: Outflow, ticket: Ticket) -> Response<Body> {
-    open_stream(flow, ticket, None, false)
+pub(super) fn open(flow: Outflow, ticket: Ticket, hang_up: Option<HangUp>) -> Response<Body> {
+    let mut events = Events::new(flow, ticket);
+    events.hang_up = hang_up.map(|hang_up| Silence::since(Instant::now(), hang_up));
+    events.into_response()
 }
 
-fn open_stream(flow: Outflow, ticket: Ticket, first: Option<Event>, over: bool) -> Response<Body> {
-    let mut events = Events::new(flow, ticket);
-    events.over = over;
-    if let Some(first) = first {
-        write(&mut events.out, &first.frame);
+/// Waits for a stream to be silent for too long.
+struct Silence {
+    hang_up: HangUp,
+    until: Pin<Box<Sleep>>,
+}
+
+impl Silence {
+    fn since(at: Instant, hang_up: HangUp) -> Self {
+        Self { until: Box::pin(tokio::time::sleep_until(at + hang_up.after)), hang_up }
     }
-    events.into_response()
+
+    fn broken(&mut self) {
+        self.until.as_mut().reset(Instant::now() + self.hang_up.after);
+    }
+
+    fn is_too_long(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.until.as_mut().poll(cx).is_ready() {
+            if (self.hang_up.may)() {
+                return true;
+            }
+            self.broken();
+        }
+        false
+    }
 }
 
 struct Events {
@@ -207,13 +176,23 @@ struct Events {
     tick: Interval,
     out: Vec<u8>,
     over: bool,
+    hang_up: Option<Silence>,
 }
 
 impl Events {
     fn new(flow: Outflow, ticket: Ticket) -> Self {
         let mut tick = tokio::time::interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { flow, _ticket: ticket, tick, out: Vec::new(), over: false }
+        Self { flow, _ticket: ticket, tick, out: Vec::new(), over: false, hang_up: None }
+    }
+
+    /// Nothing has been said since the request came.
+    fn begin(&mut self, resumable: Resumable, first: Option<Event>, came: Instant) {
+        let since = if first.is_some() { Instant::now() } else { came };
+        for event in (resumable.begin)(first, &mut self.flow) {
+            write(&mut self.out, &event);
+        }
+        self.hang_up = resumable.hang_up.map(|hang_up| Silence::since(since, hang_up));
     }
 
     fn into_response(self) -> Response<Body> {
@@ -233,11 +212,17 @@ impl hyper::body::Body for Events {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = &mut *self;
         while !this.over && this.out.len() < BATCH {
-            let Poll::Ready(event) = this.flow.from.poll_recv(cx) else { break };
-            match this.flow.taken(event) {
-                Some(event) => write(&mut this.out, &event.frame),
+            let Poll::Ready(event) = this.flow.poll_next(cx) else { break };
+            match event {
+                Some(event) => {
+                    write(&mut this.out, &event);
+                    this.hang_up.iter_mut().for_each(Silence::broken);
+                }
                 None => this.over = true,
             }
+        }
+        if this.out.is_empty() && !this.over {
+            this.over = this.hang_up.as_mut().is_some_and(|silence| silence.is_too_long(cx));
         }
         if this.out.is_empty() && !this.over && this.tick.poll_tick(cx).is_ready() {
             this.out.extend_from_slice(WAITING);
@@ -255,10 +240,17 @@ impl hyper::body::Body for Events {
 }
 
 /// One message as an event. A message of several lines is told as such: readers put them together again.
-fn write(out: &mut Vec<u8>, frame: &str) {
-    out.reserve(frame.len() + 24);
+fn write(out: &mut Vec<u8>, event: &Event) {
+    out.reserve(event.frame.len() + 64);
+    if let Some(id) = &event.id {
+        out.extend_from_slice(format!("id: {id}\n").as_bytes());
+    }
+    if event.frame.is_empty() {
+        out.extend_from_slice(format!("retry: {}\ndata:\n\n", RETRY.as_millis()).as_bytes());
+        return;
+    }
     out.extend_from_slice(b"event: message\n");
-    for line in frame.trim_end().split(['\n', '\r']) {
+    for line in event.frame.trim_end().split(['\n', '\r']) {
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(line.as_bytes());
         out.push(b'\n');
@@ -273,7 +265,7 @@ mod tests {
     #[test]
     fn a_message_of_several_lines_is_one_event() {
         let mut out = Vec::new();
-        write(&mut out, "{\"a\":1,\r\n\"b\":2}\r");
+        write(&mut out, &Event::aside("{\"a\":1,\r\n\"b\":2}\r".to_owned()));
         assert_eq!(String::from_utf8(out).unwrap(), "event: message\ndata: {\"a\":1,\ndata: \ndata: \"b\":2}\n\n");
     }
 
@@ -307,14 +299,32 @@ mod tests {
         assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
     }
 
-    #[test]
-    fn who_does_not_read_loses_the_stream_and_not_a_part_of_it() {
-        let (inlet, mut flow) = flow();
-        let message = || Event::aside("x".repeat(1 << 20));
-        let taken = (0..100).take_while(|_| inlet.put(message())).count();
-        assert!((8..=10).contains(&taken), "{taken}");
-        assert!(!inlet.put(Event::answer("{}".into(), false)));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert!(runtime.block_on(flow.next()).is_none());
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_is_hung_up_if_its_client_can_come_back() {
+        let form = Form { is_single: true, prefers_events: false, may_open: true };
+        let (inlet, outflow) = flow();
+        let can = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let asked = std::sync::Arc::clone(&can);
+        let may = Box::new(move || asked.load(std::sync::atomic::Ordering::Relaxed));
+        let begin = |first: Option<Event>, _: &mut Outflow| {
+            assert!(first.is_none());
+            vec![Event::place("a-0".to_owned())]
+        };
+        let hang_up = Some(HangUp { after: Duration::from_secs(4), may });
+        let resumable = Some(Resumable { begin: Box::new(begin), hang_up });
+        let began = Instant::now();
+        let response = respond_with(outflow, Box::new(()), form, resumable, |_| http::StatusCode::OK).await;
+        assert_eq!(began.elapsed().as_secs(), 4);
+        let mut body = response.into_body();
+        let mut next = async || body.frame().await.map(|frame| frame.unwrap().into_data().unwrap());
+        assert_eq!(next().await.unwrap(), "id: a-0\nretry: 500\ndata:\n\n");
+        can.store(false, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(next().await.unwrap(), ": waiting\n\n");
+        assert_eq!(began.elapsed().as_secs(), 4 + 15);
+        can.store(true, std::sync::atomic::Ordering::Relaxed);
+        inlet.put(Event::aside("{}".to_owned()));
+        assert_eq!(next().await.unwrap(), "event: message\ndata: {}\n\n");
+        assert!(next().await.is_none());
+        assert_eq!(began.elapsed().as_secs(), 4 + 15 + 4);
     }
 }

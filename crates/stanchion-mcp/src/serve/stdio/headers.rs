@@ -8,6 +8,9 @@ use crate::serve::key::idempotency_key;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Versions from this one on know events without data; older clients fail on them.
+const RESUMABLE: &str = "2025-11-25";
 
 /// A header as text, without the space around it.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -17,6 +20,17 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
 /// The version that the request says it speaks.
 pub(super) fn version(headers: &HeaderMap) -> Option<&str> {
     text(headers, &VERSION)
+}
+
+/// Can a stream to this client be resumed? Versions are days: they can be compared as texts.
+pub(super) fn can_resume(headers: &HeaderMap) -> bool {
+    version(headers).is_some_and(|version| version >= RESUMABLE)
+}
+
+/// The event that the client has seen last. One that cannot be read is none of ours, and not the same as none.
+pub(super) fn last_event_id(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(LAST_EVENT_ID)?;
+    Some(value.to_str().unwrap_or("?").trim()).filter(|id| !id.is_empty())
 }
 
 /// The caller's key, if it sent one.

@@ -2,6 +2,7 @@
 
 mod child;
 mod events;
+mod flow;
 mod headers;
 mod legacy;
 mod message;
@@ -47,6 +48,8 @@ pub struct StdioLimits {
     pub sessions: Arc<Semaphore>,
     /// After how long without a sign of its client a session ends.
     pub session_idle: Duration,
+    /// After how long without a message the stream of a request ends, if its client can resume it. `None`: never.
+    pub hang_up: Option<Duration>,
     /// The longest message.
     pub frame_max: usize,
 }
@@ -56,6 +59,7 @@ impl Default for StdioLimits {
         Self {
             sessions: Arc::new(Semaphore::new(256)),
             session_idle: Duration::from_secs(30 * 60),
+            hang_up: None,
             frame_max: FRAME_MAX,
         }
     }
@@ -84,6 +88,21 @@ impl StdioLimits {
     #[must_use]
     pub const fn session_idle(mut self, idle: Duration) -> Self {
         self.session_idle = idle;
+        self
+    }
+
+    /// After how long without a message the stream of a request ends, if its client can resume it.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use stanchion_mcp::serve::StdioLimits;
+    /// let limits = StdioLimits::default();
+    /// assert_eq!(limits.hang_up, None);
+    /// assert_eq!(limits.hang_up(Some(Duration::from_secs(30))).hang_up.map(|time| time.as_secs()), Some(30));
+    /// ```
+    #[must_use]
+    pub const fn hang_up(mut self, after: Option<Duration>) -> Self {
+        self.hang_up = after;
         self
     }
 

@@ -12,7 +12,7 @@ use stanchion_testkit::peers::Peers;
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Check {
     pub(crate) scenario: String,
-    pub(crate) id: String,
+    id: String,
     name: String,
 }
 
@@ -41,14 +41,9 @@ impl Report {
         self.0.get(check).is_some_and(|verdicts| verdicts.iter().all(|verdict| verdict.status == "SUCCESS"))
     }
 
-    pub(crate) fn fails(&self, check: &Check) -> bool {
+    fn fails(&self, check: &Check) -> bool {
         let bad = |verdict: &Verdict| matches!(verdict.status.as_str(), "FAILURE" | "WARNING");
         self.0.get(check).is_some_and(|verdicts| verdicts.iter().any(bad))
-    }
-
-    /// Fails what the protocol demands, not only what it recommends.
-    pub(crate) fn is_broken(&self, check: &Check) -> bool {
-        self.0.get(check).is_some_and(|verdicts| verdicts.iter().any(|verdict| verdict.status == "FAILURE"))
     }
 
     /// What the suite said about one check.

@@ -1,9 +1,14 @@
 //! The era with sessions: each has a process of its own.
 
+mod log;
 mod session;
+mod state;
 mod streams;
+#[cfg(test)]
+mod tests;
+mod ways;
 
-pub(super) use self::streams::progress_token;
+pub(super) use self::ways::progress_token;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +19,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use stanchion_core::Owner;
 
 use self::session::Talk;
-use self::streams::{Asked, NotOpened};
-use super::events::{self, Outflow, Ticket};
+use self::state::Asked;
+use self::streams::{NotOpened, Resumed};
+use super::events::{self, HangUp, Outflow, Resumable, Ticket};
 use super::message::{LEGACY, Message, meta};
 use super::words::Refused;
 use super::{Failing, Server, headers, words};
@@ -39,6 +45,7 @@ pub(super) struct Sessions {
 struct Form {
     is_batch: bool,
     prefers_events: bool,
+    can_resume: bool,
 }
 
 impl Sessions {
@@ -63,7 +70,11 @@ impl Sessions {
         let answered = async {
             check_version(headers)?;
             let frames: Vec<Frame<'_>> = message.parts.iter().filter_map(|part| Frame::parse(part).ok()).collect();
-            let form = Form { is_batch: message.is_batch, prefers_events: headers::prefers_events(headers) };
+            let form = Form {
+                is_batch: message.is_batch,
+                prefers_events: headers::prefers_events(headers),
+                can_resume: headers::can_resume(headers),
+            };
             let mut caller = Caller::new(&visitor.principal);
             caller.key = headers::key(headers)?;
             if frames.iter().any(|frame| frame.method() == Some("initialize")) {
@@ -78,17 +89,25 @@ impl Sessions {
         answered.await.unwrap_or_else(|refused| *refused)
     }
 
-    /// The stream for what belongs to no request.
+    /// The stream for what belongs to no request, or one that was cut.
     pub(super) fn get(&self, headers: &HeaderMap, visitor: &Visitor) -> Response<Body> {
         let opened = || {
             headers::check_get(headers)?;
             check_version(headers)?;
-            let talk = self.find(headers, visitor)?;
-            let (flow, ticket) = talk.streams.open_standing().map_err(|why| match why {
+            let last_seen = headers::last_event_id(headers);
+            let talk = match (self.find(headers, visitor), last_seen) {
+                (Err(refused), Some(_)) if refused.status() == StatusCode::NOT_FOUND => return Err(lost_session()),
+                (found, _) => found?,
+            };
+            if let Some(id) = last_seen {
+                return resume(&talk, id);
+            }
+            let opened = talk.streams.open_standing(headers::can_resume(headers));
+            let (flow, ticket) = opened.map_err(|why| match why {
                 NotOpened::Over => no_session(),
                 _ => words::refuse(StatusCode::CONFLICT, "null", -32600, "Conflict: this session has a stream open"),
             })?;
-            Ok(events::open(flow, ticket))
+            Ok(events::open(flow, ticket, None))
         };
         opened().unwrap_or_else(|refused: Refused| *refused)
     }
@@ -192,7 +211,7 @@ async fn send(talk: &Arc<Talk>, frames: &[Frame<'_>], caller: &Caller, form: For
         let (Kind::Request, Some(id), Some(raw_id)) = (frame.kind(), frame.id(), frame.raw_id()) else { return None };
         let token =
             if frame.text().contains("progressToken") { meta(frame, "progressToken").and_then(Id::of) } else { None };
-        Some(Asked { id, raw_id: raw_id.to_owned(), token })
+        Some(Asked { id, raw_id: raw_id.to_owned(), token, cancelled: false })
     };
     let requests: Vec<Asked> = frames.iter().filter_map(asked).collect();
     // All of them before any of them is handed over: whoever is refused is told that nothing was executed.
@@ -212,7 +231,7 @@ async fn send(talk: &Arc<Talk>, frames: &[Frame<'_>], caller: &Caller, form: For
         *response.status_mut() = StatusCode::ACCEPTED;
         return Ok(response);
     }
-    let (flow, ticket) = open(talk, requests)?;
+    let (flow, ticket, number) = open(talk, requests)?;
     for frame in frames {
         let Some(refused) = talk.hand_over(frame, caller) else { continue };
         match (frames.len(), frame.id()) {
@@ -226,10 +245,15 @@ async fn send(talk: &Arc<Talk>, frames: &[Frame<'_>], caller: &Caller, form: For
         }
     }
     let is_initialize = matches!(frames, [frame] if frame.method() == Some("initialize"));
+    let resumable = (form.can_resume && !is_initialize).then(|| {
+        let streams = Arc::clone(&talk.streams);
+        let begin = move |first, flow: &mut Outflow| streams.begin(number, first, flow);
+        Resumable { begin: Box::new(begin), hang_up: hang_up(talk) }
+    });
     // Whether there is a session at all is known with the answer, and said in a header.
     let form =
         events::Form { is_single: !form.is_batch, prefers_events: form.prefers_events, may_open: !is_initialize };
-    let response = events::respond(flow, ticket, form, |answer| {
+    let response = events::respond_with(flow, ticket, form, resumable, |answer| {
         if is_initialize && Frame::parse(answer).is_ok_and(|frame| frame.error().is_some()) {
             talk.refused();
         }
@@ -238,7 +262,31 @@ async fn send(talk: &Arc<Talk>, frames: &[Frame<'_>], caller: &Caller, form: For
     Ok(response.await)
 }
 
-fn open(talk: &Arc<Talk>, requests: Vec<Asked>) -> Result<(Outflow, Ticket), Refused> {
+/// Goes on with a stream after the event that its client has seen last.
+fn resume(talk: &Arc<Talk>, last_seen: &str) -> Result<Response<Body>, Refused> {
+    match talk.streams.resume(last_seen) {
+        Resumed::Live { flow, ticket, is_standing } => {
+            Ok(events::open(flow, ticket, if is_standing { None } else { hang_up(talk) }))
+        }
+        Resumed::Over => {
+            // Clients that saw an empty stream end would come back again and again.
+            let mut response = Response::new(full(""));
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            Ok(response)
+        }
+        Resumed::Unknown => Err(bad_request(
+            "Bad Request: Last-Event-ID names no event of this session after which everything is still kept. \
+             What was missed cannot be had any more, and a call that was under way may have been executed.",
+        )),
+    }
+}
+
+fn hang_up(talk: &Arc<Talk>) -> Option<HangUp> {
+    let (after, streams) = (talk.hang_up?, Arc::clone(&talk.streams));
+    Some(HangUp { after, may: Box::new(move || streams.may_resume()) })
+}
+
+fn open(talk: &Arc<Talk>, requests: Vec<Asked>) -> Result<(Outflow, Ticket, u64), Refused> {
     talk.streams.open(requests).map_err(|why| match why {
         NotOpened::Over => no_session(),
         NotOpened::Taken => bad_request("Invalid Request: this id belongs to a request that is under way"),
@@ -264,6 +312,12 @@ fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
 
 fn bad_request(what: &str) -> Refused {
     words::refuse(StatusCode::BAD_REQUEST, "null", -32600, what)
+}
+
+/// The session of a stream that was cut.
+fn lost_session() -> Refused {
+    let what = "Session not found: what was under way in it may have been executed; initialize a new one";
+    words::refuse(StatusCode::NOT_FOUND, "null", -32600, what)
 }
 
 fn no_session() -> Refused {

@@ -11,12 +11,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::Sessions;
-use super::streams::{FromServer, Streams};
+use super::streams::Streams;
+use super::ways::FromServer;
 use crate::frame::{Frame, Id};
 use crate::gate::{Answered, Caller};
 use crate::serve::stdio::child::{Child, Life};
 use crate::serve::stdio::{GRACE, SETTLE, Server, UNREAD, words};
-use crate::session::{Client as _, FromClient, Session};
+use crate::session::{Client as _, FromClient, Session, cancelled_id};
 
 /// How long calls without a key may run on after their client has said goodbye.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -40,6 +41,7 @@ pub(super) struct Talk {
     /// Calls that took time; some of them have ended.
     started: Mutex<HashSet<Id>>,
     idle: Duration,
+    pub(super) hang_up: Option<Duration>,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -50,7 +52,7 @@ impl Talk {
         principal: Arc<str>,
         slot: OwnedSemaphorePermit,
     ) -> io::Result<Arc<Self>> {
-        let streams = Arc::new(Streams::default());
+        let streams = Arc::new(Streams::new());
         let from_server = FromServer(Arc::clone(&streams));
         let (session, child) = server.start(Arc::clone(&streams) as _, |_| Box::new(from_server)).await?;
         Ok(Arc::new(Self {
@@ -64,6 +66,7 @@ impl Talk {
             left: AtomicBool::new(false),
             started: Mutex::default(),
             idle: server.limits.session_idle,
+            hang_up: server.limits.hang_up,
             _slot: slot,
         }))
     }
@@ -117,6 +120,11 @@ impl Talk {
 
     /// Passes a message on, or starts what it asks for. Returns what is wrong with it, if it cannot be said under its id.
     pub(super) fn hand_over(&self, frame: &Frame<'_>, caller: &Caller) -> Option<String> {
+        if frame.method() == Some("notifications/cancelled")
+            && let Some(id) = cancelled_id(frame)
+        {
+            self.streams.cancelled(&id);
+        }
         match self.session.look_at_client(frame.text(), caller) {
             FromClient::Pass => self.session.pass(frame.text()),
             FromClient::Start(job) => {
