@@ -323,6 +323,35 @@ impl Error {
     pub fn floor(&self) -> Option<u64> {
         self.0.floor
     }
+
+    /// The same for one more caller. The error underneath is told in words.
+    ///
+    /// ```
+    /// use stanchion_core::{Error, ErrorKind};
+    /// let e = Error::new(ErrorKind::Unavailable, "no answer").hint("wait").because(std::io::Error::other("reset"));
+    /// let again = e.repeated();
+    /// assert_eq!((again.kind(), again.to_string(), again.next_step()), (e.kind(), e.to_string(), e.next_step()));
+    /// ```
+    #[must_use]
+    pub fn repeated(&self) -> Self {
+        let Inner { kind, message, context, hint, holder, floor, retry_after, source } = &*self.0;
+        let mut reasons = Vec::new();
+        let mut next = source.as_deref().map(|source| source as &dyn StdError);
+        while let Some(reason) = next {
+            reasons.push(reason.to_string());
+            next = reason.source();
+        }
+        Self(Box::new(Inner {
+            kind: *kind,
+            message: message.clone(),
+            context: context.clone(),
+            hint: hint.clone(),
+            holder: holder.clone(),
+            floor: *floor,
+            retry_after: *retry_after,
+            source: (!reasons.is_empty()).then(|| reasons.join(": ").into()),
+        }))
+    }
 }
 
 impl fmt::Display for Error {

@@ -162,7 +162,8 @@ pub(crate) fn with_observations(line: &[u8], observations: &[String]) -> Option<
 /// The same line as one that stands for itself.
 pub(crate) fn without_mark(line: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(line).ok().map(str::trim);
-    text.and_then(|text| stanchion_mcp::splice::remove(text, &[CONTINUES])).map_or_else(|| line.to_vec(), String::into_bytes)
+    text.and_then(|text| stanchion_mcp::splice::remove(text, &[CONTINUES]))
+        .map_or_else(|| line.to_vec(), String::into_bytes)
 }
 
 /// A graph as the official server writes it, with a line end behind every line.
@@ -302,7 +303,8 @@ mod tests {
 
     #[test]
     fn other_members_stay_when_observations_change() {
-        let line = r#" {"type":"entity","note": 1.50,"name":"A","entityType":"t","observations":["x"],"continues":true}"#;
+        let line =
+            r#" {"type":"entity","note": 1.50,"name":"A","entityType":"t","observations":["x"],"continues":true}"#;
         let changed = with_observations(line.as_bytes(), &["y".into()]).unwrap();
         assert_eq!(
             String::from_utf8(changed).unwrap(),
@@ -315,7 +317,8 @@ mod tests {
         for text in [format!("\u{feff}{ADA}\r"), format!("\t{ADA}  ")] {
             assert!(matches!(read(&text).item, Item::Entity(_)), "{text}");
         }
-        let half = r#"{"type":"entity","name":"\ud83d","entityType":"\\ud83d","observations":["\ud83d\ude00","\udc00x"]}"#;
+        let half =
+            r#"{"type":"entity","name":"\ud83d","entityType":"\\ud83d","observations":["\ud83d\ude00","\udc00x"]}"#;
         let Item::Entity(mended) = read(half).item else { panic!() };
         assert_eq!((&*mended.name, &*mended.entity_type), ("\u{fffd}", "\\ud83d"));
         assert_eq!(mended.observations, ["😀", "\u{fffd}x"]);

@@ -30,7 +30,8 @@ pub struct Changed {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// For programs: `file_damaged`, `file_replaced`, `file_deleted` or `file_converted`.
+    /// For programs: `file_damaged`, `file_replaced`, `file_deleted` or `file_converted`; on a shared store `graph_deleted` or
+    /// `graph_reverted`.
     pub kind: &'static str,
     /// For people and models: what was found, and where it is now.
     pub text: String,

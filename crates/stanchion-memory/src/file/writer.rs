@@ -245,13 +245,6 @@ fn tell(job: Job, outcome: Result<Outcome, MemoryError>) {
 }
 
 fn fail_all(group: Vec<Job>, e: &Error) -> Vec<Job> {
-    group.into_iter().for_each(|job| tell(job, Err(copy(e).into())));
+    group.into_iter().for_each(|job| tell(job, Err(e.repeated().into())));
     Vec::new()
-}
-
-/// Several callers are told the same.
-fn copy(error: &Error) -> Error {
-    let copy = Error::new(error.kind(), error.to_string());
-    let copy = error.next_step().map(str::to_owned).into_iter().fold(copy, Error::hint);
-    error.holder().cloned().into_iter().fold(copy, Error::held_by)
 }

@@ -103,7 +103,8 @@ impl Graph {
             let known = plan.observations.get(&at).unwrap_or(&self.entities[at].observations);
             let new: Vec<String> = contents.iter().filter(|content| !known.contains(content)).cloned().collect();
             if !new.is_empty() {
-                let observations = plan.observations.entry(at).or_insert_with(|| self.entities[at].observations.clone());
+                let observations =
+                    plan.observations.entry(at).or_insert_with(|| self.entities[at].observations.clone());
                 observations.extend(new.iter().cloned());
             }
             results.push(Added { entity_name: entity_name.clone(), added_observations: new });
@@ -208,7 +209,8 @@ mod tests {
         };
         let missing = Mutation::AddObservations(vec![add("a", &["2"]), add("b", &["2"])]);
         assert_eq!(graph.plan(&missing), Err(EntityNotFound("b".into())));
-        let outcome = done(&mut graph, Mutation::AddObservations(vec![add("a", &["1", "2", "2"]), add("a", &["2", "3"])]));
+        let outcome =
+            done(&mut graph, Mutation::AddObservations(vec![add("a", &["1", "2", "2"]), add("a", &["2", "3"])]));
         let added = |contents: &[&str]| Added {
             entity_name: "a".into(),
             added_observations: contents.iter().map(|&text| text.into()).collect(),

@@ -1,1 +1,9 @@
 //! One test binary.
+
+mod conformance;
+mod file;
+mod file_processes;
+mod server;
+mod shared;
+mod shared_processes;
+mod shared_transfer;

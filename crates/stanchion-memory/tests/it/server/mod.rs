@@ -1,0 +1,13 @@
+//! The MCP server, as clients meet it.
+
+mod bad_input;
+mod eras;
+mod failures;
+mod http;
+mod http_client;
+mod keyed;
+mod overload;
+mod random;
+mod support;
+mod updates;
+mod wire;
