@@ -89,6 +89,18 @@ impl FileLocks {
         self.key(&grant.key).lend(grant.owner, |file| Ok(rustix::io::dup(file)?))
     }
 
+    /// One attempt, on this thread, which waits for nobody.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn try_now(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        self.key(&req.key).try_acquire(req, owner)
+    }
+
+    /// The end of a grant, on this thread.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn release_now(&self, grant: &Grant) -> Released {
+        self.key(&grant.key).release(grant.owner)
+    }
+
     fn key(&self, key: &Key) -> Arc<KeyLock> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = keys.get(key) {

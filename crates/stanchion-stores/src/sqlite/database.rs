@@ -100,8 +100,13 @@ impl Database {
             // Many processes may create one database at the same moment; here they do it one by one.
             let _turn = turn.enter()?;
             patiently(|| prepare(&mut db, durability)).map_err(|e| explain(&path, &e))?;
-            settle(&db, &path)?
+            let clock = settle(&db, &path)?;
+            force(&db, durability).map_err(|e| explain(&path, &e))?;
+            clock
         };
+        if durability == Durability::Power {
+            sync(&path)?;
+        }
         Ok(Self { db, clock, turn, path, transactions: 0 })
     }
 }
@@ -161,16 +166,44 @@ fn prepare(db: &mut Connection, durability: Durability) -> rusqlite::Result<()> 
     // Read first: a file that is no database must be refused before anything is written to it.
     db.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
     let journal: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    let mut new = false;
     if journal != "wal" {
+        new = db.query_row("PRAGMA page_count", [], |row| row.get::<_, i64>(0))? == 0;
+        if new {
+            // Of an empty file there is nothing to roll back: a journal on disk would only be made, forced there and removed.
+            db.query_row("PRAGMA journal_mode = MEMORY", [], |_| Ok(()))?;
+        }
+        // Nothing in it that a power cut could take; whoever promises more forces it to disk, file and folder, when it opens it.
+        let level = if new && durability == Durability::Process { "OFF" } else { "FULL" };
+        db.pragma_update(None, "synchronous", level)?;
         // SQLite answers "busy" here at once, whatever the busy timeout; the caller repeats.
         db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     }
-    let level = if durability == Durability::Power { "FULL" } else { "NORMAL" };
-    db.pragma_update(None, "synchronous", level)?;
+    // What is made in a new file comes before that.
+    if !new {
+        force(db, durability)?;
+    }
     db.pragma_update(None, "temp_store", "MEMORY")?;
     // The `Tidy` thread does it, with a connection of its own, so that no write has to wait for the disk.
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.set_prepared_statement_cache_capacity(32);
+    Ok(())
+}
+
+/// From now on every write is forced to disk, or every so many, together.
+fn force(db: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let level = if durability == Durability::Power { "FULL" } else { "NORMAL" };
+    db.pragma_update(None, "synchronous", level)
+}
+
+/// Forces what others have made without that: a log outlives a power cut only beside its database.
+fn sync(path: &Path) -> Result<()> {
+    let fail = |e| trouble("cannot force the database to disk", path, e);
+    File::open(path).and_then(|file| file.sync_all()).map_err(fail)?;
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! database of their own.
 
 mod database;
+mod fused;
 mod rows;
 mod store;
 mod time;
@@ -14,13 +15,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stanchion_core::{CasLock, LockBackend, Result};
+use stanchion_core::{CasLock, Fused, LockBackend, Result};
 
+use self::fused::SqliteFused;
 use self::store::SqliteStore;
 pub(crate) use self::transactional::finish_in_transaction;
 pub use self::transactional::{TransactionClaim, claim_in_transaction, install};
 use crate::file::{FileLocks, path_of};
-use crate::{Backend, OpenOptions, Opened, OpenedLocks, StoreUrl};
+use crate::{Backend, Durability, OpenOptions, Opened, OpenedLocks, StoreUrl};
 
 pub(crate) static BACKEND: Sqlite = Sqlite;
 
@@ -43,11 +45,16 @@ impl Backend for Sqlite {
     async fn open(&self, mut url: StoreUrl, options: OpenOptions) -> Result<Opened> {
         let (path, kind) = place(&mut url)?;
         let store = SqliteStore::open(&path, options.durability).await?;
-        let locks: Arc<dyn LockBackend> = match kind {
-            "lease" => Arc::new(CasLock::new(store.clone())),
-            _ => Arc::new(FileLocks::open(beside(&path, ".locks"), options.durability)?),
-        };
-        Ok(Opened { locks, records: Some(Arc::new(store)), fused: None, shown: url.to_string() })
+        let shown = url.to_string();
+        if kind == "lease" {
+            let locks: Arc<dyn LockBackend> = Arc::new(CasLock::new(store.clone()));
+            return Ok(Opened { locks, records: Some(Arc::new(store)), fused: None, shown });
+        }
+        let locks = Arc::new(FileLocks::open(beside(&path, ".locks"), options.durability)?);
+        // A fence that is forced to disk takes milliseconds, for which nobody else could write.
+        let fused = options.durability == Durability::Process;
+        let fused = fused.then(|| Arc::new(SqliteFused::new(&store, &locks)) as Arc<dyn Fused>);
+        Ok(Opened { locks, records: Some(Arc::new(store)), fused, shown })
     }
 
     /// Kernel locks need no database: a command under a lock starts without opening one.

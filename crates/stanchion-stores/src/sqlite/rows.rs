@@ -61,7 +61,7 @@ pub(super) type Done<T> = Result<T, Fail>;
 
 /// A row without its value. `value_sum` is `None` for a row that only keeps the fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Head {
+pub(super) struct Head {
     version: i64,
     written_ms: i64,
     expires_ms: Option<i64>,
@@ -183,12 +183,23 @@ impl Rows<'_> {
     }
 
     pub(super) fn put(&mut self, key: &Key, value: &[u8], cond: Cond, ttl: Option<Duration>) -> Done<Version> {
+        let found = self.check(key, cond)?;
+        self.put_over(key, found, value, ttl)
+    }
+
+    /// What stands under the key, if the condition holds of it.
+    pub(super) fn check(&mut self, key: &Key, cond: Cond) -> Done<Head> {
+        let found = self.head(key)?.unwrap_or(Head::FENCE_ONLY);
+        found.check(key, cond, self.clock.now_ms())?;
+        Ok(found)
+    }
+
+    /// Writes over what [`check`](Self::check) found in the same transaction.
+    pub(super) fn put_over(&mut self, key: &Key, found: Head, value: &[u8], ttl: Option<Duration>) -> Done<Version> {
         if value.len() > VALUE_MAX_BYTES {
             return Err(Error::new(ErrorKind::Invalid, "the value is larger than 16 MiB").with("key", key).into());
         }
-        let found = self.head(key)?.unwrap_or(Head::FENCE_ONLY);
         let now = self.clock.now_ms();
-        found.check(key, cond, now)?;
         let (version, last_ms): (i64, i64) = self
             .db
             .prepare_cached(

@@ -9,13 +9,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use stanchion_core::{
-    Capability, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore, Result, Survives, Version,
+    Begun, Capability, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore, Result, Survives,
+    Version,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::beside;
 use super::database::{Database, Tidy};
+use super::fused::Step;
 use super::worker::{Answer, Job, Op, Shared, Started, work};
 use crate::Durability;
 use crate::file::Bell;
@@ -83,7 +85,8 @@ impl SqliteStore {
 
     async fn ask(&self, op: Op) -> Result<Answer> {
         // What runs at once never waits, so a busy task would keep its thread from all others.
-        if op.writes() {
+        // A beginning is followed by another write, which makes way for them.
+        if op.writes() && !matches!(op, Op::Begin(_)) {
             tokio::task::yield_now().await;
         } else {
             tokio::task::consume_budget().await;
@@ -107,6 +110,14 @@ impl SqliteStore {
             self.inner.tidy.try_send(()).ok();
         }
         answer
+    }
+
+    /// The first step of a guarded call.
+    pub(super) async fn begin(&self, step: Step) -> Result<Begun> {
+        match self.ask(Op::Begin(Box::new(step))).await? {
+            Answer::Came(came) => came.hand_over().ok_or_else(gone),
+            other => Err(unexpected(&other)),
+        }
     }
 
     async fn queue(&self, op: Op) -> Result<Answer> {

@@ -11,6 +11,7 @@ use stanchion_core::{Cond, Error, ErrorKind, FencingToken, Key, Page, Record, Re
 use tokio::sync::{Notify, oneshot};
 
 use super::database::{Database, damaged, explain, explain_commit, is_busy, patiently};
+use super::fused::{Came, Step};
 use super::rows::{Done, Fail, Rows};
 
 /// The most operations in one transaction: enough to share the cost of a commit, few enough to be quick.
@@ -25,6 +26,7 @@ pub(super) enum Op {
     Version(Key),
     Touch(Key, FencingToken),
     Put(Key, Bytes, Cond, Option<Duration>),
+    Begin(Box<Step>),
     Delete(Key, Cond),
     Scan(String, Page),
 }
@@ -34,17 +36,22 @@ pub(super) enum Answer {
     Record(Option<Record>),
     Version(Option<Version>),
     Deleted,
+    Came(Came),
     Records(Vec<(Key, Record)>),
 }
 
 impl Op {
     pub(super) const fn writes(&self) -> bool {
-        matches!(self, Self::Touch(..) | Self::Put(..) | Self::Delete(..))
+        matches!(self, Self::Touch(..) | Self::Put(..) | Self::Begin(_) | Self::Delete(..))
     }
 
     /// Bytes that this will write, roughly.
     pub(super) fn size(&self) -> usize {
-        if let Self::Put(_, value, ..) = self { value.len() } else { 0 }
+        match self {
+            Self::Put(_, value, ..) => value.len(),
+            Self::Begin(step) => step.size(),
+            _ => 0,
+        }
     }
 
     fn run(&self, rows: &mut Rows<'_>) -> Done<Answer> {
@@ -55,6 +62,7 @@ impl Op {
             Self::Put(key, value, cond, ttl) => {
                 rows.put(key, value, *cond, *ttl).map(|version| Answer::Version(Some(version)))
             }
+            Self::Begin(step) => step.run(rows).map(Answer::Came),
             Self::Delete(key, cond) => rows.delete(key, *cond).map(|()| Answer::Deleted),
             Self::Scan(prefix, page) => rows.scan(prefix, page).map(Answer::Records),
         }

@@ -18,6 +18,8 @@ mod primitives;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]
+mod sqlite_fused;
+#[cfg(feature = "sqlite")]
 mod sqlite_guard;
 #[cfg(feature = "sqlite")]
 mod sqlite_transactional;

@@ -35,6 +35,10 @@ pub(crate) async fn run(cli: &Cli, args: &ServeArgs) -> Result<u8> {
             .hint("give at least one [servers.NAME] a command or a url"));
     }
     let principals = upstream::principals(file.principals())?;
+    // Before the store: whoever comes early waits in the kernel's line instead of being refused, and nobody makes a store for nothing.
+    let listener = tokio::net::TcpListener::bind(args.listen)
+        .await
+        .map_err(|e| Error::new(ErrorKind::Invalid, "cannot listen there").with("address", args.listen).because(e))?;
     let store = store::open(&cli.store).await?;
     let log = CallLog::open(store::home(&cli.store)?.join(FILE_NAME)).unwrap_or_else(|error| {
         say(&format!("stanchion: warning: calls are not logged: {error}"));
@@ -71,9 +75,6 @@ pub(crate) async fn run(cli: &Cli, args: &ServeArgs) -> Result<u8> {
     }
     // The nursery lives on in its servers.
     drop(upstreams);
-    let listener = tokio::net::TcpListener::bind(args.listen)
-        .await
-        .map_err(|e| Error::new(ErrorKind::Invalid, "cannot listen there").with("address", args.listen).because(e))?;
     announce(args, &file, &listener, &names, &store.shown);
     let sweeping = tokio::spawn(sweep(claims)?);
     let served = front.run(listener, crate::proxy::stop()).await;

@@ -72,6 +72,17 @@ async fn sqlite_survives_kills_at_every_point() {
     all(&format!("sqlite:{}/store.db?locks=lease", folder.path().display())).await;
 }
 
+/// Claim, kernel lock and mark in one transaction.
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn sqlite_with_kernel_locks_survives_kills_at_every_point() {
+    if process::is_helper() {
+        return worker().await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    all(&format!("sqlite:{}/store.db", folder.path().display())).await;
+}
+
 /// The oracle is not blind: each bug, planted between the guard and its store, is seen as what it is.
 #[cfg(feature = "sqlite")]
 #[tokio::test]
