@@ -29,23 +29,33 @@ enum Before {
 }
 
 impl Writer {
-    /// Makes `view` the file as it is. The lock is held.
-    pub(super) fn know_the_file(&mut self, view: &mut View) -> Result<()> {
+    /// Whether the file is as the last of us left it; then `view` is it. The lock is held.
+    pub(super) fn knows_the_file(&self, view: &mut View) -> Result<bool> {
         let path = &self.place.file;
         let fail = |e| trouble("cannot read the memory file", path, e);
         let now = Stamp::at(path).map_err(fail)?;
-        let record = Record::read(&self.place.state_folder().join("state"));
-        let settled = record.filter(|record| record.phase == Phase::Settled && record.stamp == now);
-        if let Some(Record { chain, .. }) = settled {
-            return match now {
-                _ if view.stamp == now && view.chain == Some(chain) => Ok(()),
-                Some(now) if view.is_at(chain, now.size) => view.extend(now).map_err(fail),
-                _ => {
-                    *view = View { chain: Some(chain), ..View::load(path, None).map_err(fail)? };
-                    Ok(())
-                }
-            };
+        let settled = self.record().filter(|record| record.phase == Phase::Settled && record.stamp == now);
+        let Some(Record { chain, .. }) = settled else { return Ok(false) };
+        match now {
+            _ if view.stamp == now && view.chain == Some(chain) => {}
+            Some(now) if view.is_at(chain, now.size) => view.extend(now).map_err(fail)?,
+            _ => *view = View { chain: Some(chain), ..View::load(path, None).map_err(fail)? },
         }
+        Ok(true)
+    }
+
+    fn record(&self) -> Option<Record> {
+        Record::read(&self.place.state_folder().join("state"))
+    }
+
+    /// Makes `view` the file as it is, whoever was there. The lock is held.
+    pub(super) fn know_the_file(&mut self, view: &mut View) -> Result<()> {
+        if self.knows_the_file(view)? {
+            return Ok(());
+        }
+        let path = &self.place.file;
+        let fail = |e| trouble("cannot read the memory file", path, e);
+        let (now, record) = (Stamp::at(path).map_err(fail)?, self.record());
         let before = match record {
             None => Before::Us,
             Some(Record { phase: Phase::Appending, stamp: Some(stamp), .. })
@@ -104,7 +114,8 @@ impl Writer {
             if !view.needs_care() {
                 break;
             }
-            self.pause(SETTLE);
+            // Nobody wakes this thread before; and if somebody does, the next look is early.
+            std::thread::park_timeout(SETTLE);
             let now = Stamp::at(path).map_err(|e| trouble("cannot read the memory file", path, e))?;
             if now == view.stamp {
                 break;

@@ -67,12 +67,13 @@ fn change(
     on_step: impl Fn(&'static str) + Send + Sync + 'static,
 ) -> Result<Outcome, MemoryError> {
     let place = Place::of(path).unwrap();
-    let mut writer = Writer::new(place, options, Arc::new(RwLock::default()), Arc::new(Notices::default())).unwrap();
+    let mut writer = Writer::new(place, options, Arc::new(RwLock::default()), Arc::new(Notices::default()));
     writer.disk.on_step = Some(Box::new(on_step));
     writer.disk.is_silent = is_silent;
     let (answer, mut answered) = oneshot::channel();
     let until = Instant::now() + std::time::Duration::from_secs(20);
-    assert!(writer.serve(vec![Job { mutation, until, answer }]).is_empty());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    assert!(writer.serve(&runtime, vec![Job { mutation, until, answer }]).is_empty());
     answered.try_recv().unwrap()
 }
 

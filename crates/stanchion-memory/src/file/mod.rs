@@ -15,6 +15,7 @@ mod crash_tests;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ use self::place::{Place, trouble};
 use self::record::{Record, Stamp};
 use self::view::View;
 use self::writer::{Job, Writer};
-use crate::{Changed, Memory, MemoryError, Mutation, Notice, Query, Selection};
+use crate::{Changed, Memory, MemoryError, Mutation, Notice, Outcome, Query, Selection};
 
 /// So many mutations of one process may wait.
 const WAITING: usize = 1024;
@@ -119,7 +120,10 @@ pub struct FileMemory {
     options: FileOptions,
     view: Arc<RwLock<View>>,
     notices: Arc<Notices>,
+    writer: Arc<Mutex<Writer>>,
     jobs: mpsc::Sender<Job>,
+    /// How many jobs are not done yet: nobody overtakes them.
+    waiting: AtomicUsize,
     /// As the file was when somebody was last told of a change.
     told: Mutex<Option<Option<Stamp>>>,
 }
@@ -138,13 +142,18 @@ impl FileMemory {
     pub fn open(path: impl AsRef<Path>, options: FileOptions) -> Result<Self> {
         let place = Place::of(path.as_ref())?;
         let (view, notices) = (Arc::new(RwLock::default()), Arc::new(Notices::default()));
-        let writer = Writer::new(place.clone(), options, Arc::clone(&view), Arc::clone(&notices))?;
+        let writer = Writer::new(place.clone(), options, Arc::clone(&view), Arc::clone(&notices));
+        let writer = Arc::new(Mutex::new(writer));
         let (jobs, to_do) = mpsc::channel(WAITING);
+        let fail = |e| Error::new(ErrorKind::Unavailable, "cannot start the thread that writes").because(e);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(fail)?;
+        let thread = Arc::clone(&writer);
         std::thread::Builder::new()
             .name("stanchion-memory".into())
-            .spawn(move || writer.run(to_do))
-            .map_err(|e| Error::new(ErrorKind::Unavailable, "cannot start the thread that writes").because(e))?;
-        let memory = Self { place, options, view, notices, jobs, told: Mutex::default() };
+            .spawn(move || writer::run(&thread, &runtime, to_do))
+            .map_err(fail)?;
+        let memory =
+            Self { place, options, view, notices, writer, jobs, waiting: AtomicUsize::new(0), told: Mutex::default() };
         memory.refresh()?;
         Ok(memory)
     }
@@ -206,6 +215,19 @@ impl FileMemory {
         Ok(())
     }
 
+    /// Has it done by the thread that writes.
+    async fn wait_for(&self, mutation: Mutation) -> Result<Outcome, MemoryError> {
+        let _waiting = Waiting::new(&self.waiting);
+        let (answer, answered) = oneshot::channel();
+        let job = Job { mutation, until: Instant::now() + self.options.wait, answer };
+        let gone = || {
+            let what = "the thread that writes has ended";
+            Error::new(ErrorKind::Unexpected, what).with("path", self.place.file.display())
+        };
+        self.jobs.send(job).await.map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+
     /// A reader leaves damaged lines where they are, and says so. A last line that is not whole may just be being written.
     fn tell_of_damage(&self, view: &View) {
         let Some(first) = view.damaged.first().filter(|_| view.has_spoilt()) else { return };
@@ -220,17 +242,33 @@ impl FileMemory {
     }
 }
 
+/// One who waits; also if it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 #[async_trait]
 impl Memory for FileMemory {
     async fn change(&self, mutation: Mutation) -> Result<Changed, MemoryError> {
-        let (answer, answered) = oneshot::channel();
-        let job = Job { mutation, until: Instant::now() + self.options.wait, answer };
-        let gone = |_| {
-            Error::new(ErrorKind::Unexpected, "the thread that writes has ended")
-                .with("path", self.place.file.display())
+        let at_once = match self.waiting.load(Ordering::Acquire) {
+            0 => self.writer.try_lock().ok().and_then(|mut writer| writer.serve_now(&mutation)),
+            _ => None,
         };
-        self.jobs.send(job).await.map_err(|e| gone(e.to_string()))?;
-        let outcome = answered.await.map_err(|e| gone(e.to_string()))??;
+        let outcome = match at_once {
+            Some(done) => done?,
+            None => self.wait_for(mutation).await?,
+        };
         Ok(Changed { outcome, notices: self.notices.take() })
     }
 

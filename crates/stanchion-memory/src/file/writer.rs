@@ -1,12 +1,16 @@
-//! The one thread of a process that writes its memory file: takes the lock, makes sure that it knows the file, writes what
-//! was asked for meanwhile together, and only then answers.
+//! Who writes the memory file in this process: takes the lock, makes sure that it knows the file, writes what was asked for
+//! meanwhile together, and only then answers.
+//!
+//! Whatever may take time happens on a thread of its own. What is added at the end while nobody else writes is done by its caller:
+//! to wake a thread and be woken by it takes longer than the write.
 
 use std::path::Path;
-use std::sync::{Arc, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use stanchion_core::{Acquire, Error, ErrorKind, Grant, Key, LockBackend as _, Owner, Result, Wait};
 use stanchion_stores::{Durability, FileLocks};
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -33,58 +37,51 @@ pub(super) struct Job {
     pub(super) answer: oneshot::Sender<Result<Outcome, MemoryError>>,
 }
 
+#[derive(Debug)]
 pub(super) struct Writer {
     pub(super) place: Place,
     pub(super) options: FileOptions,
     pub(super) disk: Disk,
     pub(super) view: Arc<RwLock<View>>,
     pub(super) notices: Arc<Notices>,
-    pub(super) runtime: tokio::runtime::Runtime,
     /// Made with the first mutation: who only reads leaves nothing behind.
     tools: Option<Tools>,
 }
 
+#[derive(Debug)]
 struct Tools {
     locks: FileLocks,
     key: Key,
     ledger: Ledger,
 }
 
-impl Writer {
-    pub(super) fn new(
-        place: Place,
-        options: FileOptions,
-        view: Arc<RwLock<View>>,
-        notices: Arc<Notices>,
-    ) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime
-            .map_err(|e| Error::new(ErrorKind::Unavailable, "cannot start the thread that writes").because(e))?;
-        Ok(Self { place, options, disk: Disk::default(), view, notices, runtime, tools: None })
-    }
-
-    /// Serves until nobody can ask any more.
-    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
-        let mut group = Vec::new();
-        loop {
-            if group.is_empty() {
-                let Some(first) = jobs.blocking_recv() else { return };
-                group.push(first);
-            }
-            while group.len() < GROUP
-                && let Ok(job) = jobs.try_recv()
-            {
-                group.push(job);
-            }
-            group = self.serve(group);
+/// Serves until nobody can ask any more.
+pub(super) fn run(writer: &Mutex<Writer>, runtime: &Runtime, mut jobs: mpsc::Receiver<Job>) {
+    let mut group = Vec::new();
+    loop {
+        if group.is_empty() {
+            let Some(first) = jobs.blocking_recv() else { return };
+            group.push(first);
         }
+        while group.len() < GROUP
+            && let Ok(job) = jobs.try_recv()
+        {
+            group.push(job);
+        }
+        group = writer.lock().unwrap_or_else(PoisonError::into_inner).serve(runtime, group);
+    }
+}
+
+impl Writer {
+    pub(super) fn new(place: Place, options: FileOptions, view: Arc<RwLock<View>>, notices: Arc<Notices>) -> Self {
+        Self { place, options, disk: Disk::default(), view, notices, tools: None }
     }
 
     /// Does as many of these as there is time for in one turn, and returns the rest.
-    pub(super) fn serve(&mut self, mut group: Vec<Job>) -> Vec<Job> {
+    pub(super) fn serve(&mut self, runtime: &Runtime, mut group: Vec<Job>) -> Vec<Job> {
         // Whoever has gone before it began has not asked.
         group.retain(|job| !job.answer.is_closed());
-        let grant = match self.enter(&mut group) {
+        let grant = match self.enter(runtime, &mut group) {
             Ok(Some(grant)) => grant,
             Ok(None) => return group,
             Err(e) => return fail_all(group, &e),
@@ -92,8 +89,7 @@ impl Writer {
         let mut done = Vec::with_capacity(group.len());
         let failed = self.write_all(&mut group, &mut done);
         if let Some(tools) = &self.tools {
-            // It cannot fail for a lock that is held by this process; and whoever comes next finds the file whole anyway.
-            self.runtime.block_on(tools.locks.release(&grant)).ok();
+            tools.locks.release_now(&grant);
         }
         done.into_iter().for_each(|(job, outcome)| tell(job, outcome.map_err(MemoryError::from)));
         match failed {
@@ -103,7 +99,7 @@ impl Writer {
     }
 
     /// Takes the lock for these jobs. Those that have waited long enough are told so; `None` if none is left.
-    fn enter(&mut self, group: &mut Vec<Job>) -> Result<Option<Grant>> {
+    fn enter(&mut self, runtime: &Runtime, group: &mut Vec<Job>) -> Result<Option<Grant>> {
         if group.is_empty() {
             return Ok(None);
         }
@@ -112,7 +108,7 @@ impl Writer {
         }
         let Some(Tools { locks, key, .. }) = &self.tools else { return Ok(None) };
         let (request, owner) = (Acquire::new(key.clone()).wait(Wait::For(self.options.wait)), Owner::random());
-        self.runtime.block_on(async {
+        runtime.block_on(async {
             loop {
                 let busy = match locks.try_acquire(&request, owner).await {
                     Ok(grant) => return Ok(Some(grant)),
@@ -147,10 +143,12 @@ impl Writer {
         done: &mut Vec<(Job, Result<Outcome, EntityNotFound>)>,
     ) -> Result<()> {
         let shared = Arc::clone(&self.view);
-        let mut view = shared.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut view = shared.write().unwrap_or_else(PoisonError::into_inner);
         let (mut tries, began) = (0, std::time::Instant::now());
         while !group.is_empty() && (done.is_empty() || began.elapsed() < TURN) {
-            let written = self.know_the_file(&mut view).and_then(|()| self.write_some(&mut view, group));
+            let written = self
+                .know_the_file(&mut view)
+                .and_then(|()| self.write_some(&mut view, group.iter().map(|job| &job.mutation)));
             match written {
                 Ok((Written::Yes, outcomes)) => done.extend(group.drain(..outcomes.len()).zip(outcomes)),
                 Ok((Written::No, _)) if tries < TRIES => {
@@ -173,15 +171,47 @@ impl Writer {
         Ok(())
     }
 
-    /// Plans as many jobs as can be written together, and writes them.
-    fn write_some(
+    /// Does a mutation at once, on this thread. `None`, and nothing has happened, if that could take time: then it is a job.
+    pub(super) fn serve_now(&mut self, mutation: &Mutation) -> Option<Result<Outcome, MemoryError>> {
+        let is_quick = self.options.compat == Compat::Append && self.options.durability == Durability::Process;
+        let adds = matches!(mutation, Mutation::CreateEntities(_) | Mutation::CreateRelations(_));
+        let Tools { locks, key, .. } = self.tools.as_ref().filter(|_| is_quick && adds)?;
+        let grant = locks.try_now(&Acquire::new(key.clone()).wait(Wait::No), Owner::random()).ok()?;
+        let done = self.write_now(mutation);
+        if let Some(tools) = &self.tools {
+            tools.locks.release_now(&grant);
+        }
+        done
+    }
+
+    fn write_now(&mut self, mutation: &Mutation) -> Option<Result<Outcome, MemoryError>> {
+        let shared = Arc::clone(&self.view);
+        let mut view = shared.try_write().ok()?;
+        if !self.knows_the_file(&mut view).ok()? {
+            return None;
+        }
+        match self.write_some(&mut view, std::iter::once(mutation)) {
+            Ok((Written::Yes, mut outcomes)) => outcomes.pop().map(|outcome| outcome.map_err(MemoryError::from)),
+            Ok((Written::No, _)) => {
+                *view = View::default();
+                None
+            }
+            Err(e) => {
+                *view = View::default();
+                Some(Err(e.into()))
+            }
+        }
+    }
+
+    /// Plans as many mutations as can be written together, and writes them.
+    fn write_some<'a>(
         &mut self,
         view: &mut RwLockWriteGuard<'_, View>,
-        group: &[Job],
+        mutations: impl Iterator<Item = &'a Mutation>,
     ) -> Result<(Written, Vec<Result<Outcome, EntityNotFound>>)> {
         let (mut batch, mut outcomes) = (Batch::default(), Vec::new());
-        for job in group {
-            let (plan, outcome) = match view.graph.plan(&job.mutation) {
+        for mutation in mutations {
+            let (plan, outcome) = match view.graph.plan(mutation) {
                 Ok(planned) => planned,
                 Err(missing) => {
                     outcomes.push(Err(missing));
@@ -216,11 +246,6 @@ impl Writer {
         let Some(tools) = &self.tools else { return Ok(()) };
         let written = tools.ledger.write(&self.disk, &Record { phase, chain, stamp });
         written.map_err(|e| trouble("cannot note what becomes of the memory file", &self.place.state_folder(), e))
-    }
-
-    /// Waits a little, off every runtime.
-    pub(super) fn pause(&self, time: Duration) {
-        self.runtime.block_on(tokio::time::sleep(time));
     }
 }
 

@@ -89,15 +89,37 @@ impl FileLocks {
         self.key(&grant.key).lend(grant.owner, |file| Ok(rustix::io::dup(file)?))
     }
 
-    /// One attempt, on this thread, which waits for nobody.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn try_now(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+    /// One attempt on this thread, for callers that are no task. It takes microseconds and waits for nobody.
+    ///
+    /// # If it fails
+    /// As [`try_acquire`](LockBackend::try_acquire).
+    ///
+    /// ```
+    /// use stanchion_core::{Acquire, Key, Owner, Released, Wait};
+    /// use stanchion_stores::{Durability, FileLocks};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let locks = FileLocks::open(folder.path(), Durability::Process)?;
+    /// let grant = locks.try_now(&Acquire::new(Key::new("deploy")?).wait(Wait::No), Owner::random())?;
+    /// assert_eq!(locks.release_now(&grant), Released::Released);
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    pub fn try_now(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         self.key(&req.key).try_acquire(req, owner)
     }
 
-    /// The end of a grant, on this thread.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn release_now(&self, grant: &Grant) -> Released {
+    /// The end of a grant on this thread. See [`try_now`](Self::try_now).
+    ///
+    /// ```
+    /// # use stanchion_core::{Acquire, Key, Owner, Released};
+    /// # use stanchion_stores::{Durability, FileLocks};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let locks = FileLocks::open(folder.path(), Durability::Process)?;
+    /// let grant = locks.try_now(&Acquire::new(Key::new("deploy")?), Owner::random())?;
+    /// locks.release_now(&grant);
+    /// assert_eq!(locks.release_now(&grant), Released::NotHeld);
+    /// # Ok::<(), stanchion_core::Error>(())
+    /// ```
+    pub fn release_now(&self, grant: &Grant) -> Released {
         self.key(&grant.key).release(grant.owner)
     }
 
@@ -133,7 +155,7 @@ impl LockBackend for FileLocks {
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         // A free lock is got without waiting, so a busy task would keep its thread from all others.
         tokio::task::consume_budget().await;
-        self.key(&req.key).try_acquire(req, owner)
+        self.try_now(req, owner)
     }
 
     async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
@@ -153,7 +175,7 @@ impl LockBackend for FileLocks {
     }
 
     async fn release(&self, grant: &Grant) -> Result<Released> {
-        Ok(self.key(&grant.key).release(grant.owner))
+        Ok(self.release_now(grant))
     }
 
     async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
