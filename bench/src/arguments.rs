@@ -20,6 +20,11 @@ pub(crate) enum What {
     Guard(Options),
     /// The MCP gateway beside direct calls, a bare relay and other bridges
     Gateway(Options),
+    /// The memory server beside the official one and a bare lock + append
+    Memory(Options),
+    /// A memory server that takes a lock, appends and answers
+    #[command(hide = true)]
+    AppendServer { file: PathBuf },
     /// A small MCP server on standard input and output
     #[command(hide = true)]
     EchoServer {

@@ -35,7 +35,16 @@ fn path() -> PathBuf {
 
 /// Replaces what stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`; adds both where they are missing.
 pub(crate) fn write(name: &str, report: &str) -> Outcome<PathBuf> {
-    let path = path();
+    write_into(&path(), name, report)
+}
+
+/// The same in another document beside it.
+pub(crate) fn write_beside(document: &str, name: &str, report: &str) -> Outcome<PathBuf> {
+    write_into(&path().with_file_name(document), name, report)
+}
+
+fn write_into(path: &Path, name: &str, report: &str) -> Outcome<PathBuf> {
+    let path = path.to_owned();
     let text = if path.exists() { fs::read_to_string(&path)? } else { INTRO.to_owned() };
     let text = replaced(&text, name, report)?;
     // Beside its place and renamed: half a document would be worse than the old one.

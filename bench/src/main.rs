@@ -1,4 +1,4 @@
-//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|guard|gateway`.
+//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|guard|gateway|memory`.
 //!
 //! Every subject runs in processes of its own, which this program starts as `stanchion-bench worker JOB`. A round
 //! runs every subject once, so a slow minute of the machine hits all of them; ratios are taken inside one round.
@@ -15,6 +15,7 @@ mod histogram;
 mod job;
 mod locks;
 mod machine;
+mod memory;
 mod pause;
 mod peers;
 mod plan;
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         What::Locks(options) => locks::SUITE.run(&options),
         What::Guard(options) => guard::SUITE.run(&options),
         What::Gateway(options) => gateway::run(&options),
+        What::Memory(options) => memory::run(&options),
+        What::AppendServer { file } => memory::append_server(&file).map(|()| true),
         What::EchoServer { http } => gateway::echo::main(http).map(|()| true),
         What::Relay { command } => gateway::relay::main(&command).map(|()| true),
     };

@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks|guard|gateway`: brings the engines and the peers, builds for release, measures.
+//! `cargo xtask bench locks|guard|gateway|memory`: brings the engines and the peers, builds for release, measures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,16 +24,18 @@ type Install = fn(&Path, &[&str]) -> Outcome<String>;
 pub(crate) fn run(args: &[String]) -> Outcome {
     if args.is_empty() {
         return Err(
-            "what? `cargo xtask bench locks|guard|gateway [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
+            "what? `cargo xtask bench locks|guard|gateway|memory [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
                 .into(),
         );
     }
     let peers = workspace().join("target/peers");
-    if args.first().is_some_and(|suite| suite == "gateway") {
-        bring_bridges(&peers)?;
-    } else {
-        engines::run(&[])?;
-        bring_libraries(&peers)?;
+    match args.first().map(String::as_str) {
+        Some("gateway") => bring_bridges(&peers)?,
+        Some("memory") => crate::peers::run(&[])?,
+        _ => {
+            engines::run(&[])?;
+            bring_libraries(&peers)?;
+        }
     }
     // One after the other: built together, the program under test would get the features of the benchmark's crates.
     let release = |words: &[&str]| {

@@ -45,6 +45,11 @@ pub(crate) enum Verb {
     Wrap(Box<crate::wrap::WrapArgs>),
     /// Guard many MCP servers at one address, over HTTP
     Serve(Box<crate::serve::ServeArgs>),
+    /// A memory for agents: the official memory server's tools and file, for many processes at once
+    ///
+    /// Without a command it serves MCP on standard input and output: put `stanchion memory` where a client has
+    /// `npx -y @modelcontextprotocol/server-memory`.
+    Memory(Box<crate::memory::MemoryArgs>),
     /// Run a command under a lock
     Run(RunArgs),
     /// List, show and release locks

@@ -7,7 +7,10 @@ use stanchion_core::{Error, ErrorKind};
 /// Every code we exit with on our own account. A command's own code passes through `run` unchanged.
 pub(crate) const CODES: &[(u8, &str)] = &[
     (0, "done; or: the lock was busy and --if-busy skip was given"),
-    (1, "`demo`: a guarded call was lost"),
+    (
+        1,
+        "`demo`: a guarded call was lost; `memory check`, `memory repair`: the file is damaged; `memory import`: a part was not understood",
+    ),
     (2, "the command line is wrong"),
     (69, "the store cannot be reached"),
     (
@@ -25,6 +28,7 @@ pub(crate) const CODES: &[(u8, &str)] = &[
     (127, "the command was not found"),
 ];
 
+pub(crate) const DAMAGED: u8 = 1;
 pub(crate) const BUSY: u8 = 75;
 pub(crate) const LOST: u8 = 76;
 pub(crate) const CONFLICT: u8 = 77;

@@ -10,6 +10,7 @@ const ENVIRONMENT: &str = "\
 STANCHION_STORE    the store's URL; --store wins
 STANCHION_HOME     the folder of the embedded store; default .local/state/stanchion in the user's home
 STANCHION_CHAOS    faults on demand, as in delay=20ms,error=0.05,lost=0.1,seed=7; off by default
+MEMORY_FILE_PATH   the file of `memory`, as the official memory server has it; --file wins; relative to the state folder
 NO_COLOR           no colours (there are few)
 
 `run` gives its command:

@@ -10,6 +10,7 @@ mod help;
 mod init;
 mod lock;
 mod log;
+mod memory;
 mod policy_verb;
 mod proxy;
 mod run;
@@ -51,6 +52,8 @@ fn dispatch(cli: &Cli) -> Result<u8> {
         Verb::Why(args) => block_on(lock::why(cli, args)),
         Verb::Proxy(args) => block_on_all(proxy::run(cli, args)),
         Verb::Serve(args) => block_on_all(serve::run(cli, args)),
+        Verb::Memory(args) if args.http.is_some() => block_on_all(memory::run(cli, args)),
+        Verb::Memory(args) => block_on(memory::run(cli, args)),
         Verb::Init(args) => block_on(init::wrap(cli, args)),
         Verb::Unwrap(args) => block_on(init::unwrap(args)),
         Verb::Demo(args) => demo::run(args),

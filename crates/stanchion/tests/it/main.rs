@@ -11,6 +11,8 @@ mod http_client;
 mod init;
 mod lock;
 mod lost;
+mod memory;
+mod memory_clients;
 mod once_leader;
 mod policy;
 mod proxy;
