@@ -44,10 +44,6 @@ impl Writer {
         Ok(true)
     }
 
-    fn record(&self) -> Option<Record> {
-        Record::read(&self.place.state_folder().join("state"))
-    }
-
     /// Makes `view` the file as it is, whoever was there. The lock is held.
     pub(super) fn know_the_file(&mut self, view: &mut View) -> Result<()> {
         if self.knows_the_file(view)? {

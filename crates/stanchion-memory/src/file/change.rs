@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use stanchion_core::{Error, ErrorKind, Result};
 use stanchion_stores::Durability;
@@ -26,11 +27,7 @@ impl Writer {
     pub(super) fn append(&mut self, view: &mut View, batch: Batch) -> Result<Written> {
         let path = self.place.file.clone();
         let fail = |e| trouble("cannot write the memory file", &path, e);
-        let file = OpenOptions::new().append(true).create(true).open(&path).map_err(fail)?;
-        let before = Stamp::of(&file.metadata().map_err(fail)?);
-        if view.stamp.map_or(before.size != 0, |known| known != before) {
-            return Ok(Written::No);
-        }
+        let Some((before, file)) = self.open_end(view).map_err(fail)? else { return Ok(Written::No) };
         let chain = view.chain.unwrap_or_else(new_chain);
         let batch = batch.placed(before.size, view.is_open);
         self.note(Phase::Appending, chain, Some(before))?;
@@ -47,11 +44,9 @@ impl Writer {
                 self.disk.sync_folder(&self.place.folder).map_err(|e| in_doubt(&path, e))?;
             }
         }
-        let after = Stamp::of(&file.metadata().map_err(|e| in_doubt(&path, e))?);
-        if !Stamp::at(&path).map_err(|e| in_doubt(&path, e))?.is_some_and(|now| now.is_same_file(&after)) {
-            // It went into a file that has no name any more.
-            return Ok(Written::No);
-        }
+        let after = Stamp::at(&path).map_err(|e| in_doubt(&path, e))?;
+        // Else it went into a file that has no name any more.
+        let Some(after) = after.filter(|after| after.is_same_file(&before)) else { return Ok(Written::No) };
         self.note(Phase::Settled, chain, Some(after))?;
         if after.size != before.size + batch.bytes.len() as u64 {
             // A foreign program has added something at the same moment; both are there.
@@ -64,6 +59,21 @@ impl Writer {
         (view.stamp, view.chain, view.end, view.is_open) = (Some(after), Some(chain), after.size, false);
         view.spans.extend(batch.spans);
         Ok(Written::Yes)
+    }
+
+    /// The file, open at its end, and how it is. `None` if it is not the one that is known. What somebody else adds after this look
+    /// is before what we add.
+    fn open_end(&mut self, view: &View) -> io::Result<Option<(Stamp, Arc<File>)>> {
+        if let (Some(known), Some((stamp, file))) = (view.stamp, &self.end)
+            && stamp.is_same_file(&known)
+        {
+            return Ok(Some((known, Arc::clone(file))));
+        }
+        let file = Arc::new(OpenOptions::new().append(true).create(true).open(&self.place.file)?);
+        let now = Stamp::of(&file.metadata()?);
+        self.end = Some((now, Arc::clone(&file)));
+        let is_known = view.stamp.map_or(now.size == 0, |known| known == now);
+        Ok(is_known.then_some((now, file)))
     }
 
     /// Puts another file in the place of this one, in one step.

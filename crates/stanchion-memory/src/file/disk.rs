@@ -44,14 +44,20 @@ impl Disk {
     }
 
     /// Writes a few bytes at the beginning.
-    pub(super) fn overwrite(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn overwrite(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
         self.step("overwrite");
         #[cfg(test)]
         if self.is_silent {
             return Ok(());
         }
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(bytes)
+        #[cfg(unix)]
+        return std::os::unix::fs::FileExt::write_all_at(file, bytes, 0);
+        #[cfg(not(unix))]
+        {
+            let mut file = file;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(bytes)
+        }
     }
 
     /// Copies a piece of another file.

@@ -6,6 +6,7 @@ mod check;
 mod disk;
 mod lines;
 mod place;
+mod reader;
 mod record;
 mod view;
 mod writer;
@@ -14,7 +15,7 @@ mod writer;
 mod crash_tests;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -27,16 +28,14 @@ use tokio::time::Instant;
 
 pub use self::check::{Checked, check};
 
-use self::place::{Place, trouble};
-use self::record::{Record, Stamp};
-use self::view::View;
+use self::place::Place;
+use self::reader::Reader;
+use self::record::Stamp;
 use self::writer::{Job, Writer};
 use crate::{Changed, Memory, MemoryError, Mutation, Notice, Outcome, Query, Selection};
 
 /// So many mutations of one process may wait.
 const WAITING: usize = 1024;
-/// A reader that meets one writer after the other looks again so often before it reads everything.
-const LOOKS: usize = 16;
 /// How often it is looked whether others have written, while somebody wants to know.
 const WATCH: Duration = Duration::from_millis(250);
 
@@ -116,10 +115,8 @@ struct Notices {
 /// ```
 #[derive(Debug)]
 pub struct FileMemory {
-    place: Place,
     options: FileOptions,
-    view: Arc<RwLock<View>>,
-    notices: Arc<Notices>,
+    reader: Arc<Reader>,
     writer: Arc<Mutex<Writer>>,
     jobs: mpsc::Sender<Job>,
     /// How many jobs are not done yet: nobody overtakes them.
@@ -143,19 +140,19 @@ impl FileMemory {
         let place = Place::of(path.as_ref())?;
         let (view, notices) = (Arc::new(RwLock::default()), Arc::new(Notices::default()));
         let writer = Writer::new(place.clone(), options, Arc::clone(&view), Arc::clone(&notices));
-        let writer = Arc::new(Mutex::new(writer));
+        let (writer, reader) = (Arc::new(Mutex::new(writer)), Arc::new(Reader { place, view, notices }));
+        reader.check()?;
         let (jobs, to_do) = mpsc::channel(WAITING);
         let fail = |e| Error::new(ErrorKind::Unavailable, "cannot start the thread that writes").because(e);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(fail)?;
-        let thread = Arc::clone(&writer);
-        std::thread::Builder::new()
-            .name("stanchion-memory".into())
-            .spawn(move || writer::run(&thread, &runtime, to_do))
-            .map_err(fail)?;
-        let memory =
-            Self { place, options, view, notices, writer, jobs, waiting: AtomicUsize::new(0), told: Mutex::default() };
-        memory.refresh()?;
-        Ok(memory)
+        let (writing, reading) = (Arc::clone(&writer), Arc::clone(&reader));
+        let work = move || {
+            // Ahead of the first call. Whatever is wrong, that call is told.
+            reading.refresh().ok();
+            writer::run(&writing, &runtime, to_do);
+        };
+        std::thread::Builder::new().name("stanchion-memory".into()).spawn(work).map_err(fail)?;
+        Ok(Self { options, reader, writer, jobs, waiting: AtomicUsize::new(0), told: Mutex::default() })
     }
 
     /// The file itself, where `path` was a link to it.
@@ -169,50 +166,7 @@ impl FileMemory {
     /// ```
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.place.file
-    }
-
-    fn state(&self) -> PathBuf {
-        self.place.state_folder().join("state")
-    }
-
-    /// Makes the view the file as it is now. Waits for nobody.
-    fn refresh(&self) -> Result<()> {
-        let fail = |e| trouble("cannot read the memory file", &self.place.file, e);
-        for look in 0..LOOKS {
-            let now = Stamp::at(&self.place.file).map_err(fail)?;
-            if self.view.read().unwrap_or_else(PoisonError::into_inner).stamp == now {
-                return Ok(());
-            }
-            let record = Record::read(&self.state());
-            let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-            let last = look + 1 == LOOKS;
-            let Some(now) = now else {
-                *view = View::default();
-                return Ok(());
-            };
-            let vouched = record.and_then(|record| record.vouches(&now));
-            match vouched {
-                // Only what is behind the part we know is new, and only as far as its writer has come to an end.
-                Some((chain, whole)) if view.is_at(chain, whole) => {
-                    return view.extend(Stamp { size: whole, ..now }).map_err(fail);
-                }
-                // One writer has just finished, or is about to: the next look finds it so.
-                None if !last && record.is_some_and(|record| view.chain == Some(record.chain)) => continue,
-                _ => {}
-            }
-            let loaded = View::load(&self.place.file, vouched.map(|(_, whole)| whole)).map_err(fail)?;
-            let is_it = loaded.stamp.is_some_and(|stamp| stamp.is_same_file(&now));
-            let steady = vouched.is_some() || Stamp::at(&self.place.file).map_err(fail)? == loaded.stamp;
-            if !(last || is_it && steady) {
-                continue;
-            }
-            let chain = vouched.map(|(chain, _)| chain).filter(|_| is_it);
-            *view = View { chain, ..loaded };
-            self.tell_of_damage(&view);
-            return Ok(());
-        }
-        Ok(())
+        &self.reader.place.file
     }
 
     /// Has it done by the thread that writes.
@@ -222,23 +176,10 @@ impl FileMemory {
         let job = Job { mutation, until: Instant::now() + self.options.wait, answer };
         let gone = || {
             let what = "the thread that writes has ended";
-            Error::new(ErrorKind::Unexpected, what).with("path", self.place.file.display())
+            Error::new(ErrorKind::Unexpected, what).with("path", self.path().display())
         };
         self.jobs.send(job).await.map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
-    }
-
-    /// A reader leaves damaged lines where they are, and says so. A last line that is not whole may just be being written.
-    fn tell_of_damage(&self, view: &View) {
-        let Some(first) = view.damaged.first().filter(|_| view.has_spoilt()) else { return };
-        let text = format!(
-            "{} has damaged lines (the first is line {}: {}); they are left out, and the next write puts them into {}",
-            self.place.file.display(),
-            first.line,
-            first.reason,
-            self.place.damaged().display()
-        );
-        self.notices.say_once(Notice { kind: "file_damaged", text });
     }
 }
 
@@ -269,19 +210,19 @@ impl Memory for FileMemory {
             Some(done) => done?,
             None => self.wait_for(mutation).await?,
         };
-        Ok(Changed { outcome, notices: self.notices.take() })
+        Ok(Changed { outcome, notices: self.reader.notices.take() })
     }
 
     async fn read(&self, query: Query) -> Result<(Selection, Vec<Notice>), MemoryError> {
-        self.refresh()?;
-        let selection = self.view.read().unwrap_or_else(PoisonError::into_inner).graph.select(&query);
-        Ok((selection, self.notices.take()))
+        self.reader.refresh()?;
+        let selection = self.reader.view.read().unwrap_or_else(PoisonError::into_inner).graph.select(&query);
+        Ok((selection, self.reader.notices.take()))
     }
 
     async fn changed(&self) {
         loop {
             // A file that cannot be looked at has not changed as far as anybody can tell.
-            if let Ok(now) = Stamp::at(&self.place.file) {
+            if let Ok(now) = Stamp::at(self.path()) {
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
                 let before = told.replace(now);
                 if before.is_some_and(|before| before != now) {

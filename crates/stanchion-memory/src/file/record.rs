@@ -125,7 +125,20 @@ pub(super) struct Ledger(File);
 
 impl Ledger {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        OpenOptions::new().write(true).create(true).truncate(false).open(path).map(Self)
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map(Self)
+    }
+
+    pub(super) fn read(&self) -> Option<Record> {
+        let mut bytes = [0; LENGTH];
+        #[cfg(unix)]
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, &mut bytes, 0).ok()?;
+        #[cfg(not(unix))]
+        {
+            use std::io::Seek as _;
+            let mut file = &self.0;
+            file.seek(io::SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut bytes)).ok()?;
+        }
+        Record::decode(&bytes)
     }
 
     pub(super) fn write(&self, disk: &Disk, record: &Record) -> io::Result<()> {

@@ -4,6 +4,7 @@
 //! Whatever may take time happens on a thread of its own. What is added at the end while nobody else writes is done by its caller:
 //! to wake a thread and be woken by it takes longer than the write.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
@@ -44,6 +45,8 @@ pub(super) struct Writer {
     pub(super) disk: Disk,
     pub(super) view: Arc<RwLock<View>>,
     pub(super) notices: Arc<Notices>,
+    /// The file, open at its end. While it is, no other gets its number.
+    pub(super) end: Option<(Stamp, Arc<File>)>,
     /// Made with the first mutation: who only reads leaves nothing behind.
     tools: Option<Tools>,
 }
@@ -74,7 +77,7 @@ pub(super) fn run(writer: &Mutex<Writer>, runtime: &Runtime, mut jobs: mpsc::Rec
 
 impl Writer {
     pub(super) fn new(place: Place, options: FileOptions, view: Arc<RwLock<View>>, notices: Arc<Notices>) -> Self {
-        Self { place, options, disk: Disk::default(), view, notices, tools: None }
+        Self { place, options, disk: Disk::default(), view, notices, end: None, tools: None }
     }
 
     /// Does as many of these as there is time for in one turn, and returns the rest.
@@ -239,6 +242,11 @@ impl Writer {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
         }
+    }
+
+    /// What the last writer has left to be known.
+    pub(super) fn record(&self) -> Option<Record> {
+        self.tools.as_ref().and_then(|tools| tools.ledger.read())
     }
 
     /// Writes down what is going on.

@@ -1,6 +1,6 @@
 //! What a graph is asked for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
@@ -60,24 +60,36 @@ impl Graph {
                 };
                 self.entities.iter().filter(is_wanted).collect()
             }
-            // A name that is there once is found without a look at the others.
-            Query::Open(names) => {
-                let names: HashSet<&str> = names.iter().map(String::as_str).collect();
-                match names.iter().any(|name| self.find(name).is_some()) {
-                    true => self.entities.iter().filter(|one| names.contains(&*one.name)).collect(),
-                    false => Vec::new(),
-                }
-            }
+            Query::Open(names) => self.open(names),
         };
-        let names: HashSet<&str> = entities.iter().map(|one| &*one.name).collect();
-        let touches = |one: &&Relation| names.contains(&*one.from) || names.contains(&*one.to);
-        let relations = match names.is_empty() {
-            true => Vec::new(),
-            false => self.relations.iter().filter(touches).cloned().collect(),
+        let relations = match &entities[..] {
+            [] => Vec::new(),
+            // To compare with a few is quicker than to hash every relation.
+            few if few.len() <= FEW => self.relations_of(|end| few.iter().any(|one| one.name == *end)),
+            many => {
+                let names: HashSet<&str> = many.iter().map(|one| &*one.name).collect();
+                self.relations_of(|end| names.contains(end))
+            }
         };
         Selection { entities: entities.into_iter().cloned().collect(), relations }
     }
+
+    fn open(&self, names: &[String]) -> Vec<&Entity> {
+        // With no name twice, each is where it is looked up.
+        if self.names.len() == self.entities.len() {
+            let places: BTreeSet<usize> = names.iter().filter_map(|name| self.find(name)).collect();
+            return places.into_iter().map(|at| &self.entities[at]).collect();
+        }
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        self.entities.iter().filter(|one| names.contains(&*one.name)).collect()
+    }
+
+    fn relations_of(&self, is_meant: impl Fn(&str) -> bool) -> Vec<Relation> {
+        self.relations.iter().filter(|one| is_meant(&one.from) || is_meant(&one.to)).cloned().collect()
+    }
 }
+
+const FEW: usize = 8;
 
 /// A text that is looked for whatever the case.
 struct Needle {
