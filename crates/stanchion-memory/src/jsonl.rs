@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{Entity, Relation, Selection};
 
 /// A line that ends a mutation has no such mark. One that has it counts only together with the line behind it, so that what was
 /// cut off in the middle of a mutation is seen as that. The official server ignores it.
-const CONTINUES: &str = "continues";
+const CONTINUES: &str = "dev.stanchion/continues";
 
 /// What one line holds.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ struct Raw<'a> {
     from: Option<String>,
     to: Option<String>,
     relation_type: Option<String>,
-    #[serde(default)]
-    continues: bool,
+    /// Anything else than `true` is somebody else's.
+    #[serde(rename = "dev.stanchion/continues", borrow)]
+    continues: Option<&'a RawValue>,
 }
 
 impl Raw<'_> {
@@ -59,7 +61,7 @@ impl Raw<'_> {
             }),
             _ => Item::Other,
         };
-        Ok(Line { item, continues: self.continues })
+        Ok(Line { item, continues: self.continues.is_some_and(|mark| mark.get() == "true") })
     }
 }
 
@@ -78,7 +80,8 @@ pub(crate) fn read_line(bytes: &[u8]) -> Option<Result<Line, String>> {
     })
 }
 
-/// Lines that only JavaScript reads: with half a character, which was cut out of a text; or of a type that is not ours.
+/// Lines that only JavaScript reads: with half a character, which was cut out of a text; with a member twice; or of a type that
+/// is not ours.
 fn lenient(text: &str) -> Option<Result<Line, String>> {
     if let Some(mended) = mend_surrogates(text)
         && let Ok(raw) = serde_json::from_str::<Raw<'_>>(&mended)
@@ -87,12 +90,16 @@ fn lenient(text: &str) -> Option<Result<Line, String>> {
     }
     let Ok(Value::Object(members)) = serde_json::from_str(text) else { return None };
     let ours = |kind: &Value| kind == "entity" || kind == "relation";
-    let other = !members.get("type").is_some_and(ours);
-    other.then_some(Ok(Line { item: Item::Other, continues: false }))
+    if !members.get("type").is_some_and(ours) {
+        return Some(Ok(Line { item: Item::Other, continues: false }));
+    }
+    // A member that is there twice: the last one counts, as in JavaScript.
+    let text = Value::Object(members).to_string();
+    serde_json::from_str::<Raw<'_>>(&text).ok().map(Raw::line)
 }
 
 /// `text` with U+FFFD where an escape names half a character; `None` if there is none.
-fn mend_surrogates(text: &str) -> Option<String> {
+pub(crate) fn mend_surrogates(text: &str) -> Option<String> {
     let unit = |at: usize| -> Option<u16> {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(digits, 16).ok()
@@ -126,7 +133,7 @@ struct EntityLine<'a> {
     kind: &'static str,
     #[serde(flatten)]
     entity: &'a Entity,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "dev.stanchion/continues", skip_serializing_if = "std::ops::Not::not")]
     continues: bool,
 }
 
@@ -136,7 +143,7 @@ struct RelationLine<'a> {
     kind: &'static str,
     #[serde(flatten)]
     relation: &'a Relation,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "dev.stanchion/continues", skip_serializing_if = "std::ops::Not::not")]
     continues: bool,
 }
 
@@ -217,15 +224,7 @@ pub fn from_jsonl(bytes: &[u8]) -> (Selection, Vec<Damaged>) {
     if let Some(document) = read_document(bytes) {
         return document;
     }
-    let (mut graph, mut damaged) = (Selection::default(), Vec::new());
-    for (nth, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        match read_line(bytes) {
-            Some(Ok(line)) => push(&mut graph, line.item),
-            Some(Err(reason)) => damaged.push(Damaged { line: nth + 1, reason, bytes: bytes.to_vec() }),
-            None => {}
-        }
-    }
-    (graph, damaged)
+    crate::file::read_lines(bytes)
 }
 
 fn push(graph: &mut Selection, item: Item) {
@@ -246,7 +245,8 @@ pub(crate) fn read_document(bytes: &[u8]) -> Option<(Selection, Vec<Damaged>)> {
         '[' => serde_json::from_str::<Vec<Value>>(text).ok()?.into_iter().map(|item| (None, item)).collect(),
         '{' if serde_json::from_str::<Raw<'_>>(first).is_err() => {
             let Value::Object(mut members) = serde_json::from_str(text).ok()? else { return None };
-            if members.contains_key("type") {
+            if members.contains_key("type") || !(members.contains_key("entities") || members.contains_key("relations"))
+            {
                 return None;
             }
             let mut all = Vec::new();
@@ -303,8 +303,7 @@ mod tests {
 
     #[test]
     fn other_members_stay_when_observations_change() {
-        let line =
-            r#" {"type":"entity","note": 1.50,"name":"A","entityType":"t","observations":["x"],"continues":true}"#;
+        let line = r#" {"type":"entity","note": 1.50,"name":"A","entityType":"t","observations":["x"],"dev.stanchion/continues":true}"#;
         let changed = with_observations(line.as_bytes(), &["y".into()]).unwrap();
         assert_eq!(
             String::from_utf8(changed).unwrap(),
@@ -326,6 +325,11 @@ mod tests {
             assert_eq!(read(other).item, Item::Other, "{other}");
         }
         assert!(read_line(b" \r").is_none());
+        let twice =
+            r#"{"type":"entity","name":"A","entityType":"t","observations":["1"],"observations":["2"],"continues":5}"#;
+        let Line { item: Item::Entity(last), continues: false } = read(twice) else { panic!() };
+        assert_eq!(last.observations, ["2"]);
+        assert!(read_document(br#"{"note":"keep me"}"#).is_none());
     }
 
     #[test]

@@ -10,59 +10,79 @@ use stanchion_stores::Durability;
 
 use super::lines::{Batch, Next, Piece};
 use super::place::trouble;
-use super::record::{Phase, Stamp};
+use super::record::{Phase, Record, Stamp, piece};
 use super::view::View;
 use super::writer::{Writer, new_chain};
 use crate::Plan;
 
-/// How far writing came.
-pub(super) enum Written {
-    Yes,
-    /// Somebody else has changed the file meanwhile: it has to be read again.
-    No,
+/// Something that was added, and is not yet sure to last.
+pub(super) struct Appended {
+    file: Arc<File>,
+    chain: u64,
+    /// `None` if a stranger has added something at the same moment: then nobody vouches for the file.
+    stamp: Option<Stamp>,
+    is_new: bool,
+}
+
+/// A file that is to take the place of the present one.
+pub(super) struct Prepared {
+    next: Next,
+    plan: Plan,
+    old: Option<File>,
+    stamp: Option<Stamp>,
+    chain: u64,
 }
 
 impl Writer {
-    /// Adds lines at the end.
-    pub(super) fn append(&mut self, view: &mut View, batch: Batch) -> Result<Written> {
+    /// Adds lines at the end. `None` if they did not come into the file under its name.
+    pub(super) fn append(&mut self, view: &mut View, batch: Batch) -> Result<Option<Appended>> {
         let path = self.place.file.clone();
         let fail = |e| trouble("cannot write the memory file", &path, e);
-        let Some((before, file)) = self.open_end(view).map_err(fail)? else { return Ok(Written::No) };
-        let chain = view.chain.unwrap_or_else(new_chain);
-        let batch = batch.placed(before.size, view.is_open);
-        self.note(Phase::Appending, chain, Some(before))?;
-        if let Err(e) = self.disk.write(&file, &batch.bytes) {
-            // Nobody has counted it: until the record says otherwise, readers stop where it began.
+        let Some((before, file)) = self.open_end(view).map_err(fail)? else { return Ok(None) };
+        let (chain, is_new) = (view.chain.unwrap_or_else(new_chain), view.stamp.is_none());
+        let Batch { bytes, spans } = batch.placed(before.size, view.is_open);
+        let record = Record { phase: Phase::Appending, chain, stamp: Some(before), added: bytes };
+        self.note(&record)?;
+        let bytes = record.added;
+        if let Err(e) = self.disk.write(&file, &bytes) {
+            // Nobody has counted it: what is a part of what the record holds belongs to nobody.
             if self.disk.truncate(&file, before.size).is_ok() {
-                self.note(Phase::Settled, new_chain(), Stamp::at(&path).ok().flatten())?;
+                self.note_settled(new_chain(), Stamp::at(&path).ok().flatten());
             }
             return Err(fail(e));
         }
-        if self.options.durability == Durability::Power {
-            self.disk.sync(&file).map_err(|e| in_doubt(&path, e))?;
-            if view.stamp.is_none() {
-                self.disk.sync_folder(&self.place.folder).map_err(|e| in_doubt(&path, e))?;
-            }
-        }
         let after = Stamp::at(&path).map_err(|e| in_doubt(&path, e))?;
         // Else it went into a file that has no name any more.
-        let Some(after) = after.filter(|after| after.is_same_file(&before)) else { return Ok(Written::No) };
-        self.note(Phase::Settled, chain, Some(after))?;
-        if after.size != before.size + batch.bytes.len() as u64 {
-            // A foreign program has added something at the same moment; both are there.
+        let Some(after) = after.filter(|after| after.is_same_file(&before)) else { return Ok(None) };
+        if after.size != before.size + bytes.len() as u64 {
+            let apart = self.is_apart(&file, &bytes, before.size, after.size).map_err(|e| in_doubt(&path, e))?;
             *view = View::default();
-            return Ok(Written::Yes);
+            return Ok(apart.then_some(Appended { file, chain, stamp: None, is_new }));
+        }
+        if is_new {
+            self.notices.may_say_again("file_deleted");
         }
         if view.file.is_none() {
             view.file = Some(File::open(&path).map_err(|e| in_doubt(&path, e))?);
         }
         (view.stamp, view.chain, view.end, view.is_open) = (Some(after), Some(chain), after.size, false);
-        view.spans.extend(batch.spans);
-        Ok(Written::Yes)
+        view.spans.extend(spans);
+        Ok(Some(Appended { file, chain, stamp: Some(after), is_new }))
     }
 
-    /// The file, open at its end, and how it is. `None` if it is not the one that is known. What somebody else adds after this look
-    /// is before what we add.
+    /// A stranger has added something at the same moment. If it ended in the middle of a line, ours would be a part of that line: then it
+    /// is taken away again.
+    fn is_apart(&self, file: &File, ours: &[u8], from: u64, to: u64) -> io::Result<bool> {
+        let all = piece(&self.place.file, from, usize::try_from(to - from).unwrap_or(usize::MAX))?;
+        let Some(at) = memchr::memmem::rfind(&all, ours) else { return Ok(false) };
+        let is_apart = ours.starts_with(b"\n") || at == 0 || all[at - 1] == b'\n';
+        if !is_apart && at + ours.len() == all.len() && file.metadata()?.len() == to {
+            self.disk.truncate(file, from + at as u64)?;
+        }
+        Ok(is_apart)
+    }
+
+    /// The file, open at its end, and how it is. `None` if it is not the one that is known.
     fn open_end(&mut self, view: &View) -> io::Result<Option<(Stamp, Arc<File>)>> {
         if let (Some(known), Some((stamp, file))) = (view.stamp, &self.end)
             && stamp.is_same_file(&known)
@@ -76,16 +96,52 @@ impl Writer {
         Ok(is_known.then_some((now, file)))
     }
 
-    /// Puts another file in the place of this one, in one step.
-    pub(super) fn replace(&mut self, view: &mut View, plan: Plan) -> Result<Written> {
+    /// Makes sure that it lasts. Readers need not wait for that.
+    pub(super) fn settle(&self, appended: Appended) -> Result<()> {
+        let Appended { file, chain, stamp, is_new } = appended;
+        let path = &self.place.file;
+        if self.options.durability == Durability::Power {
+            self.disk.sync(&file).map_err(|e| in_doubt(path, e))?;
+            if is_new {
+                self.disk.sync_folder(&self.place.folder).map_err(|e| in_doubt(path, e))?;
+            }
+        }
+        if stamp.is_some() {
+            self.note_settled(chain, stamp);
+        }
+        Ok(())
+    }
+
+    /// Works out the next file. `None` if the present one is not the one that is known.
+    pub(super) fn prepare(&self, view: &View, plan: Plan) -> Result<Option<Prepared>> {
+        let fail = |e| trouble("cannot read the memory file", &self.place.file, e);
+        // Opened anew: readers move about in the one that they share.
+        let old = match view.stamp {
+            Some(stamp) => {
+                let old = File::open(&self.place.file).map_err(fail)?;
+                if Stamp::of(&old.metadata().map_err(fail)?) != stamp {
+                    return Ok(None);
+                }
+                Some(old)
+            }
+            None => None,
+        };
+        let next = match &old {
+            Some(old) if !view.is_document => Next::of(view, old, &plan).map_err(fail)?,
+            _ => Next::whole(view, &plan),
+        };
+        let chain = view.chain.unwrap_or_else(new_chain);
+        Ok(Some(Prepared { next, plan, old, stamp: view.stamp, chain }))
+    }
+
+    /// Puts another file in the place of this one, in one step. `false` if somebody else was faster.
+    pub(super) fn replace(&mut self, prepared: Prepared) -> Result<bool> {
+        let Prepared { next, plan, old, stamp, chain } = prepared;
         let (path, new) = (self.place.file.clone(), self.place.next());
         let fail = |e| trouble("cannot replace the memory file", &path, e);
-        let whole = view.is_document || view.file.is_none();
-        let next = if whole { Next::whole(view, &plan) } else { Next::of(view, &plan).map_err(fail)? };
-        self.note(Phase::Replacing, view.chain.unwrap_or_else(new_chain), view.stamp)?;
+        self.note(&Record { phase: Phase::Replacing, chain, stamp, added: Vec::new() })?;
         self.forget(&new).map_err(fail)?;
-        let written = self.write_next(view, &next, &new);
-        let file = match written {
+        let file = match self.write_next(&next, old.as_ref(), &new) {
             Ok(file) => file,
             Err(e) => {
                 // It is nobody's: if it cannot be removed now, the next writer does.
@@ -93,38 +149,42 @@ impl Writer {
                 return Err(fail(e));
             }
         };
-        if Stamp::at(&path).map_err(fail)? != view.stamp {
+        if Stamp::at(&path).map_err(fail)? != stamp {
             self.forget(&new).map_err(fail)?;
-            return Ok(Written::No);
+            return Ok(false);
         }
         self.disk.rename(&new, &path).map_err(fail)?;
+        let (now, chain) = (Stamp::of(&file.metadata().map_err(|e| in_doubt(&path, e))?), new_chain());
+        let mut view = self.view();
+        let known = view.stamp == stamp;
+        let mut graph = std::mem::take(&mut view.graph);
+        *view = View::default();
+        // A reader may have seen the new one already: then what it knows is of that.
+        if known {
+            graph.apply(plan);
+            let Next { spans, size, .. } = next;
+            *view = View {
+                file: Some(file),
+                stamp: Some(now),
+                chain: Some(chain),
+                graph,
+                spans,
+                end: size,
+                ..View::default()
+            };
+        }
+        drop(view);
         if self.options.durability == Durability::Power {
             self.disk.sync_folder(&self.place.folder).map_err(|e| in_doubt(&path, e))?;
         }
-        let (stamp, chain) = (Stamp::of(&file.metadata().map_err(|e| in_doubt(&path, e))?), new_chain());
-        self.note(Phase::Settled, chain, Some(stamp))?;
-        let Next { spans, size, .. } = next;
-        let mut graph = std::mem::take(&mut view.graph);
-        graph.apply(plan);
-        *view = View {
-            file: Some(file),
-            stamp: Some(stamp),
-            chain: Some(chain),
-            graph,
-            spans,
-            end: size,
-            ..View::default()
-        };
-        Ok(Written::Yes)
+        self.note_settled(chain, Some(now));
+        Ok(true)
     }
 
-    fn write_next(&self, view: &View, next: &Next, path: &Path) -> io::Result<File> {
-        let file = self.disk.create(path)?;
-        if let Some(old) = &view.file {
-            inherit(old, &file)?;
-        }
+    fn write_next(&self, next: &Next, old: Option<&File>, path: &Path) -> io::Result<File> {
+        let file = self.disk.create(path, old.is_some())?;
         for piece in &next.pieces {
-            match (piece, &view.file) {
+            match (piece, old) {
                 (Piece::Old(range), Some(old)) => {
                     self.disk.copy(old, range.clone(), &file)?;
                     self.disk.write(&file, b"\n")?;
@@ -132,6 +192,9 @@ impl Writer {
                 (Piece::New(bytes), _) => self.disk.write(&file, bytes)?,
                 (Piece::Old(_), None) => return Err(io::ErrorKind::NotFound.into()),
             }
+        }
+        if let Some(old) = old {
+            inherit(old, &file)?;
         }
         if self.options.durability == Durability::Power {
             self.disk.sync(&file)?;
@@ -141,16 +204,18 @@ impl Writer {
 }
 
 /// Who may read the old file may read the new one.
-fn inherit(old: &File, new: &File) -> io::Result<()> {
+pub(super) fn inherit(old: &File, new: &File) -> io::Result<()> {
     let meta = old.metadata()?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt as _, fchown};
         let own = new.metadata()?;
-        if (meta.uid(), meta.gid()) != (own.uid(), own.gid()) {
-            // Only root may give a file away; whoever else replaces the file becomes its owner.
-            fchown(new, Some(meta.uid()), Some(meta.gid())).ok();
+        // Only root may give a file away; whoever else replaces it becomes its owner. Its group must not lose it.
+        let kept = meta.uid() == own.uid() || fchown(new, Some(meta.uid()), None).is_ok();
+        if meta.gid() != own.gid() {
+            fchown(new, None, Some(meta.gid()))?;
         }
+        tracing::debug!(kept, "the owner of the memory file");
     }
     new.set_permissions(meta.permissions())
 }

@@ -72,10 +72,15 @@ impl Disk {
         Ok(())
     }
 
-    /// Creates a file that is not there.
-    pub(super) fn create(&self, path: &Path) -> io::Result<File> {
+    /// Creates a file that is not there; a private one until somebody says otherwise.
+    pub(super) fn create(&self, path: &Path, private: bool) -> io::Result<File> {
         self.step("create");
-        OpenOptions::new().read(true).append(true).create_new(true).open(path)
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        if private {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        options.read(true).append(true).create_new(true).open(path)
     }
 
     pub(super) fn sync(&self, file: &File) -> io::Result<()> {

@@ -64,7 +64,7 @@ pub(super) struct Next {
 
 impl Next {
     /// What becomes of a file of lines. Damaged lines and blank ones are left out.
-    pub(super) fn of(view: &View, plan: &Plan) -> io::Result<Self> {
+    pub(super) fn of(view: &View, old: &File, plan: &Plan) -> io::Result<Self> {
         let mut next = Self::default();
         let (mut entities, mut relations) = (0, 0);
         for span in &view.spans {
@@ -83,14 +83,13 @@ impl Next {
             match changed {
                 _ if gone => {}
                 Some((at, observations)) => {
-                    let old = read(view, span)?;
-                    let new = jsonl::with_observations(&old, observations);
+                    let new = jsonl::with_observations(&read(old, span)?, observations);
                     next.push_new(
                         span.kind,
                         new.unwrap_or_else(|| rewritten(&view.graph.entities()[*at], observations)),
                     );
                 }
-                None if span.continues => next.push_new(span.kind, jsonl::without_mark(&read(view, span)?)),
+                None if span.continues => next.push_new(span.kind, jsonl::without_mark(&read(old, span)?)),
                 None => next.push_old(span),
             }
         }
@@ -157,8 +156,7 @@ fn rewritten(entity: &Entity, observations: &[String]) -> Vec<u8> {
 }
 
 /// A line of the present file.
-fn read(view: &View, span: &Span) -> io::Result<Vec<u8>> {
-    let Some(mut file): Option<&File> = view.file.as_ref() else { return Err(io::ErrorKind::NotFound.into()) };
+fn read(mut file: &File, span: &Span) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(span.start))?;
     let mut line = Vec::new();
     file.take(span.length).read_to_end(&mut line)?;

@@ -32,12 +32,19 @@ use self::place::Place;
 use self::reader::Reader;
 use self::record::Stamp;
 use self::writer::{Job, Writer};
-use crate::{Changed, Memory, MemoryError, Mutation, Notice, Outcome, Query, Selection};
+use crate::{Changed, Damaged, Memory, MemoryError, Mutation, Notice, Outcome, Query, Selection};
 
 /// So many mutations of one process may wait.
 const WAITING: usize = 1024;
 /// How often it is looked whether others have written, while somebody wants to know.
 const WATCH: Duration = Duration::from_millis(250);
+
+/// The graph in a file of lines.
+pub(crate) fn read_lines(bytes: &[u8]) -> (Selection, Vec<Damaged>) {
+    let mut view = view::View::default();
+    view.take(bytes);
+    (view.graph.into_selection(), view.damaged)
+}
 
 /// How the file is written.
 ///
@@ -94,7 +101,7 @@ impl std::str::FromStr for Compat {
 #[derive(Debug, Default)]
 struct Notices {
     open: Mutex<Vec<Notice>>,
-    said: Mutex<HashSet<&'static str>>,
+    said: Mutex<HashSet<String>>,
 }
 
 /// The graph in a file. Any number of processes may have it open.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use stanchion_core::{Error, ErrorKind, Result};
 
+use crate::Notice;
+
 /// Links to links are followed so often, as the kernel does.
 const LINKS: usize = 40;
 
@@ -40,6 +42,12 @@ impl Place {
         Ok(Self { file: folder.join(&name), folder, name })
     }
 
+    /// What is said when it was there, and is not.
+    pub(super) fn was_deleted(&self) -> Notice {
+        let text = format!("{} was deleted by somebody else; the graph is empty", self.file.display());
+        Notice { kind: "file_deleted", text }
+    }
+
     fn beside(&self, before: &str, behind: &str) -> PathBuf {
         let mut name = OsString::from(before);
         name.push(&self.name);
@@ -57,9 +65,11 @@ impl Place {
         self.beside("", ".damaged")
     }
 
-    /// A document as it was before it became lines.
+    /// A document as it was before it became lines: the first name that is free.
     pub(super) fn original(&self) -> PathBuf {
-        self.beside("", ".original")
+        let name =
+            |nth: usize| self.beside("", &if nth == 1 { ".original".into() } else { format!(".original-{nth}") });
+        (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1))
     }
 
     /// What becomes the file. Only the holder of the lock has one, so one name is enough; and what is found is nobody's.

@@ -2,17 +2,20 @@
 
 use std::io;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use stanchion_core::Result;
 
 use super::Notices;
 use super::place::{Place, trouble};
-use super::record::{Record, Stamp};
+use super::record::{Record, Stamp, Vouched};
 use super::view::View;
 use crate::Notice;
 
 /// A reader that meets one writer after the other looks again so often before it reads everything.
 const LOOKS: usize = 16;
+/// Half a line at the end that is still the same after so long is not being written.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -37,9 +40,12 @@ impl Reader {
     /// Makes the view the file as it is now. Waits for no other process.
     pub(super) fn refresh(&self) -> Result<()> {
         let now = Stamp::at(&self.place.file).map_err(|e| self.trouble(e))?;
-        if self.view.read().unwrap_or_else(PoisonError::into_inner).stamp == now {
+        let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
+        if view.stamp == now {
+            self.tell_of_damage(&view);
             return Ok(());
         }
+        drop(view);
         for look in 1..=LOOKS {
             // From here on nobody in this process goes ahead: what is found below is at least as new as what was acknowledged.
             let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
@@ -55,45 +61,55 @@ impl Reader {
     fn look(&self, view: &mut View, is_last: bool) -> io::Result<bool> {
         let path = &self.place.file;
         let Some(now) = Stamp::at(path)? else {
+            if view.stamp.is_some() {
+                self.notices.say_once("file_deleted", || self.place.was_deleted());
+            }
             *view = View::default();
             return Ok(true);
         };
+        self.notices.may_say_again("file_deleted");
         if view.stamp == Some(now) {
             return Ok(true);
         }
         let record = Record::read(&self.place.state_folder().join("state"));
-        let vouched = record.and_then(|record| record.vouches(&now));
+        let vouched = record.as_ref().map_or(Vouched::No, |record| record.vouches(path, &now));
         match vouched {
-            // Only what is behind the part we know is new, and only as far as its writer has come to an end.
-            Some((chain, whole)) if view.is_at(chain, whole) => {
-                view.extend(Stamp { size: whole, ..now })?;
+            // Only what is behind the part we know is new, and only as far as its writer has come.
+            Vouched::Whole { chain, size } if view.is_at(chain, size) => {
+                view.extend(Stamp { size, ..now })?;
                 return Ok(true);
             }
             // One writer has just finished, or is about to.
-            None if !is_last && record.is_some_and(|record| view.chain == Some(record.chain)) => return Ok(false),
+            Vouched::No if !is_last && record.is_some_and(|record| view.chain == Some(record.chain)) => {
+                return Ok(false);
+            }
             _ => {}
         }
-        let loaded = View::load(path, vouched.map(|(_, whole)| whole))?;
+        let (chain, limit) = match vouched {
+            Vouched::Whole { chain, size } if !is_last => (Some(chain), Some(size)),
+            _ => (None, None),
+        };
+        let loaded = View::load(path, limit)?;
         let is_it = loaded.stamp.is_some_and(|stamp| stamp.is_same_file(&now));
-        let steady = vouched.is_some() || Stamp::at(path)? == loaded.stamp;
+        let steady = limit.is_some() || Stamp::at(path)? == loaded.stamp;
         if !(is_last || is_it && steady) {
             return Ok(false);
         }
-        let chain = vouched.map(|(chain, _)| chain).filter(|_| is_it);
         *view = View { chain, ..loaded };
         Ok(true)
     }
 
-    /// A reader leaves damaged lines where they are, and says so. A last line that is not whole may just be being written.
+    /// A reader leaves what is damaged where it is, and says so. A last line that is not whole may just be being written.
     fn tell_of_damage(&self, view: &View) {
-        let Some(first) = view.damaged.first().filter(|_| view.has_spoilt()) else { return };
+        let is_stale = view.since.is_some_and(|since| since.elapsed() > PATIENCE);
+        let Some(first) = view.damaged.first().filter(|_| view.has_spoilt() || is_stale) else { return };
         let text = format!(
-            "{} has damaged lines (the first is line {}: {}); they are left out, and the next write puts them into {}",
+            "{} is damaged (line {}: {}); that is left out, and the next write puts it into {}",
             self.place.file.display(),
             first.line,
             first.reason,
             self.place.damaged().display()
         );
-        self.notices.say_once(Notice { kind: "file_damaged", text });
+        self.notices.say_once(&text, || Notice { kind: "file_damaged", text: text.clone() });
     }
 }

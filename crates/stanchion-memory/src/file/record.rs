@@ -1,10 +1,12 @@
 //! What the last writer left to be known: which file it was, how far it was whole, and what was going on.
 //!
 //! Whoever finds the file as the record says knows that only our own writers have touched it, and in which way. Everybody else
-//! reads it anew. The record is never needed to understand the file.
+//! reads it anew. Before something is added, the record holds what: a file that ends with a part of exactly that was left by a writer
+//! that died, and the part belongs to nobody; a file that ends with all of it is whole; and any other was changed by a stranger, or has
+//! outlived the record.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -59,64 +61,98 @@ pub(super) enum Phase {
     Replacing,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) phase: Phase,
     /// Two states with the same number differ only by what was added at the end.
     pub(super) chain: u64,
     /// `None`: there was no file.
     pub(super) stamp: Option<Stamp>,
+    /// What is being added behind `stamp.size`.
+    pub(super) added: Vec<u8>,
 }
 
-const MAGIC: &[u8; 4] = b"stm1";
-const LENGTH: usize = 4 + 4 + 6 * 8;
+/// What a record says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vouched {
+    /// It is whole up to here; what is behind that is a part of what is being added.
+    Whole { chain: u64, size: u64 },
+    /// It is another file, or was changed by somebody else.
+    No,
+}
+
+const MAGIC: &[u8; 4] = b"stm2";
+const HEAD: usize = 4 + 4 + 8 * 8;
 
 impl Record {
-    fn encode(&self) -> [u8; LENGTH] {
-        let mut out = [0; LENGTH];
+    fn encode(&self) -> Vec<u8> {
+        let mut out = vec![0; HEAD];
         out[..4].copy_from_slice(MAGIC);
         out[4] = self.phase as u8;
         out[5] = u8::from(self.stamp.is_some());
         let Stamp { device, inode, size, modified_ns } = self.stamp.unwrap_or_default();
-        for (nth, number) in [self.chain, device, inode, size, modified_ns].into_iter().enumerate() {
+        let (length, sum) = (self.added.len() as u64, checksum(&self.added));
+        for (nth, number) in [self.chain, device, inode, size, modified_ns, length, sum].into_iter().enumerate() {
             out[8 + nth * 8..16 + nth * 8].copy_from_slice(&number.to_le_bytes());
         }
-        let sum = checksum(&out[..LENGTH - 8]);
-        out[LENGTH - 8..].copy_from_slice(&sum.to_le_bytes());
+        let sum = checksum(&out[..HEAD - 8]);
+        out[HEAD - 8..].copy_from_slice(&sum.to_le_bytes());
+        out.extend_from_slice(&self.added);
         out
     }
 
+    /// `None` if it is none, or was not written to its end.
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; LENGTH] = bytes.try_into().ok()?;
-        let number = |nth: usize| bytes[8 + nth * 8..].first_chunk().map(|chunk| u64::from_le_bytes(*chunk));
-        if !bytes.starts_with(MAGIC) || number(5)? != checksum(&bytes[..LENGTH - 8]) {
+        let head: &[u8; HEAD] = bytes.first_chunk()?;
+        let number = |nth: usize| head[8 + nth * 8..].first_chunk().map(|chunk| u64::from_le_bytes(*chunk));
+        if !head.starts_with(MAGIC) || number(7)? != checksum(&head[..HEAD - 8]) {
             return None;
         }
-        let phase = match bytes[4] {
+        let phase = match head[4] {
             0 => Phase::Settled,
             1 => Phase::Appending,
             _ => Phase::Replacing,
         };
+        let added = bytes[HEAD..].get(..usize::try_from(number(5)?).ok()?)?.to_vec();
+        if checksum(&added) != number(6)? {
+            return None;
+        }
         let stamp = Stamp { device: number(1)?, inode: number(2)?, size: number(3)?, modified_ns: number(4)? };
-        Some(Self { phase, chain: number(0)?, stamp: (bytes[5] == 1).then_some(stamp) })
+        Some(Self { phase, chain: number(0)?, stamp: (head[5] == 1).then_some(stamp), added })
     }
 
     /// The record in this file. `None` if there is none, or it is being written at this moment.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let mut bytes = Vec::with_capacity(LENGTH);
-        File::open(path).ok()?.take(LENGTH as u64 + 1).read_to_end(&mut bytes).ok()?;
-        Self::decode(&bytes)
+        Self::decode(&std::fs::read(path).ok()?)
     }
 
-    /// Whether it speaks of the file as it is: then by which number, and how far.
-    pub(super) fn vouches(&self, now: &Stamp) -> Option<(u64, u64)> {
-        let stamp = self.stamp.as_ref()?;
-        let is_it = match self.phase {
-            Phase::Settled | Phase::Replacing => stamp == now,
-            Phase::Appending => stamp.is_same_file(now) && now.size >= stamp.size,
-        };
-        is_it.then_some((self.chain, stamp.size))
+    /// What it says of the file as it is now.
+    pub(super) fn vouches(&self, path: &Path, now: &Stamp) -> Vouched {
+        let Some(stamp) = &self.stamp else { return Vouched::No };
+        let whole = |size| Vouched::Whole { chain: self.chain, size };
+        match self.phase {
+            Phase::Settled | Phase::Replacing if stamp == now => whole(stamp.size),
+            Phase::Appending if stamp.is_same_file(now) && now.size >= stamp.size => {
+                let behind = usize::try_from(now.size - stamp.size).unwrap_or(usize::MAX);
+                match self.added.get(..behind) {
+                    Some(part) if piece(path, stamp.size, behind).is_ok_and(|tail| tail == part) => {
+                        whole(if behind == self.added.len() { now.size } else { stamp.size })
+                    }
+                    _ => Vouched::No,
+                }
+            }
+            _ => Vouched::No,
+        }
     }
+}
+
+/// A piece of a file.
+pub(super) fn piece(path: &Path, from: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::with_capacity(length);
+    file.take(length as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Where the record is written.
@@ -129,16 +165,25 @@ impl Ledger {
     }
 
     pub(super) fn read(&self) -> Option<Record> {
-        let mut bytes = [0; LENGTH];
+        let mut head = [0; HEAD];
+        self.read_at(&mut head, 0)?;
+        // Nearly always that is all.
+        if let Some(record) = Record::decode(&head) {
+            return Some(record);
+        }
+        let mut bytes = vec![0; usize::try_from(self.0.metadata().ok()?.len()).ok()?];
+        self.read_at(&mut bytes, 0)?;
+        Record::decode(&bytes)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> Option<()> {
         #[cfg(unix)]
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, &mut bytes, 0).ok()?;
+        return std::os::unix::fs::FileExt::read_exact_at(&self.0, bytes, at).ok();
         #[cfg(not(unix))]
         {
-            use std::io::Seek as _;
             let mut file = &self.0;
-            file.seek(io::SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut bytes)).ok()?;
+            file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(bytes)).ok()
         }
-        Record::decode(&bytes)
     }
 
     pub(super) fn write(&self, disk: &Disk, record: &Record) -> io::Result<()> {
@@ -159,27 +204,46 @@ mod tests {
     fn a_record_is_read_back_and_half_a_record_is_none() {
         let stamp = Some(Stamp { device: 1, inode: 2, size: 3, modified_ns: 4 });
         for phase in [Phase::Settled, Phase::Appending, Phase::Replacing] {
-            for stamp in [stamp, None] {
-                let record = Record { phase, chain: u64::MAX, stamp };
+            for (stamp, added) in [(stamp, vec![]), (None, vec![]), (stamp, b"what is added".to_vec())] {
+                let record = Record { phase, chain: u64::MAX, stamp, added };
                 let bytes = record.encode();
                 assert_eq!(Record::decode(&bytes), Some(record));
-                let torn: Vec<u8> = bytes.iter().enumerate().map(|(at, b)| if at < 20 { *b } else { b ^ 1 }).collect();
-                assert_eq!(Record::decode(&torn), None);
-                assert_eq!(Record::decode(&bytes[..LENGTH - 1]), None);
+                for cut in 0..bytes.len() {
+                    assert_eq!(Record::decode(&bytes[..cut]), None, "{cut}");
+                    let mut torn = bytes.clone();
+                    torn[cut] ^= 1;
+                    // The two bytes that stand for nothing are covered, too.
+                    assert_eq!(Record::decode(&torn), None, "{cut}");
+                }
             }
         }
     }
 
     #[test]
-    fn a_record_vouches_for_what_is_behind_it_only_while_something_is_added() {
-        let stamp = Stamp { device: 1, inode: 2, size: 10, modified_ns: 4 };
-        let grown = Stamp { size: 12, modified_ns: 5, ..stamp };
-        let record = |phase| Record { phase, chain: 7, stamp: Some(stamp) };
-        assert_eq!(record(Phase::Settled).vouches(&stamp), Some((7, 10)));
-        assert_eq!(record(Phase::Settled).vouches(&grown), None);
-        assert_eq!(record(Phase::Appending).vouches(&grown), Some((7, 10)));
-        assert_eq!(record(Phase::Appending).vouches(&Stamp { size: 9, ..stamp }), None);
-        assert_eq!(record(Phase::Appending).vouches(&Stamp { inode: 3, ..grown }), None);
-        assert_eq!(record(Phase::Replacing).vouches(&grown), None);
+    fn a_record_vouches_for_a_part_of_what_is_added_for_all_of_it_and_for_nothing_else() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let now = |text: &str| {
+            std::fs::write(file.path(), text).unwrap();
+            Stamp::at(file.path()).unwrap().unwrap()
+        };
+        let stamp = now("before\n");
+        let record = |phase| Record { phase, chain: 7, stamp: Some(stamp), added: b"added\n".to_vec() };
+        let says = |phase, now: &Stamp| record(phase).vouches(file.path(), now);
+        let whole = |size| Vouched::Whole { chain: 7, size };
+        assert_eq!(says(Phase::Settled, &stamp), whole(7));
+        assert_eq!(says(Phase::Appending, &stamp), whole(7));
+        for (text, vouched) in [
+            ("before\nadd", whole(7)),
+            ("before\nadded\n", whole(13)),
+            ("before\nadded\nmore", Vouched::No),
+            ("before\nothers", Vouched::No),
+            ("befor", Vouched::No),
+        ] {
+            let now = now(text);
+            assert_eq!(says(Phase::Appending, &now), vouched, "{text}");
+            assert_eq!(says(Phase::Settled, &now), Vouched::No, "{text}");
+            assert_eq!(says(Phase::Replacing, &now), Vouched::No, "{text}");
+            assert_eq!(says(Phase::Appending, &Stamp { inode: 1, ..now }), Vouched::No, "{text}");
+        }
     }
 }

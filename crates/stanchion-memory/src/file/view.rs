@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::time::Instant;
 
 use super::record::Stamp;
 use crate::jsonl::{self, Item, Line};
@@ -58,12 +59,14 @@ pub(super) struct View {
     pub(super) is_document: bool,
     /// It begins with a byte order mark, which the official server cannot read.
     pub(super) has_mark: bool,
+    /// When it was read as a whole.
+    pub(super) since: Option<Instant>,
     /// Lines begun, also blank ones: for people.
     pub(super) lines: usize,
 }
 
 impl View {
-    /// Reads the file, at most `limit` bytes of it. `None` if there is none.
+    /// Reads the file, at most `limit` bytes of it. An empty view without a stamp if there is none.
     pub(super) fn load(path: &Path, limit: Option<u64>) -> io::Result<Self> {
         let mut file = match File::open(path) {
             Ok(file) => file,
@@ -82,7 +85,7 @@ impl View {
             }
             None => view.take(&bytes),
         }
-        view.file = Some(file);
+        (view.file, view.since) = (Some(file), Some(Instant::now()));
         Ok(view)
     }
 
@@ -98,7 +101,7 @@ impl View {
     }
 
     /// Understands what is in the file behind `end`.
-    fn take(&mut self, bytes: &[u8]) {
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         // Lines of a mutation whose last line has not come yet.
         let mut open: Vec<(Span, Item)> = Vec::new();
         let (mut start, base) = (0, self.end);
@@ -187,9 +190,9 @@ impl View {
         !self.is_document && self.stamp.is_some_and(|stamp| stamp.size > self.end)
     }
 
-    /// Whether lines in the middle are damaged.
+    /// Whether something before its end is damaged.
     pub(super) fn has_spoilt(&self) -> bool {
-        !self.damaged.is_empty() && self.spans.iter().any(|span| span.kind == Kind::Damaged)
+        !self.damaged.is_empty() && (self.is_document || self.spans.iter().any(|span| span.kind == Kind::Damaged))
     }
 
     /// Whether something has to be set right before anything is written.
@@ -218,7 +221,7 @@ mod tests {
 
     #[test]
     fn every_prefix_of_a_file_is_whole_mutations_and_a_tail() {
-        let mark = r#","continues":true"#;
+        let mark = r#","dev.stanchion/continues":true"#;
         let text = [entity("a", ""), entity("b", mark), entity("c", mark), entity("d", ""), entity("e", "")].join("\n");
         for cut in 0..=text.len() {
             let view = view(&text[..cut]);
@@ -239,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_damaged_line_in_the_middle_spoils_only_the_mutation_it_is_in() {
-        let mark = r#","continues":true"#;
+        let mark = r#","dev.stanchion/continues":true"#;
         let view = view(&[&entity("a", ""), "", &entity("b", mark), "{oops", &entity("c", ""), "\n"].join("\n"));
         assert_eq!(names(&view), ["a", "c"]);
         assert_eq!(view.damaged.len(), 2);

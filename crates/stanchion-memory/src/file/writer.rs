@@ -15,7 +15,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::change::Written;
 use super::disk::Disk;
 use super::lines::Batch;
 use super::place::{Place, trouble};
@@ -37,6 +36,9 @@ pub(super) struct Job {
     pub(super) until: Instant,
     pub(super) answer: oneshot::Sender<Result<Outcome, MemoryError>>,
 }
+
+/// What became of one mutation.
+type Done = Result<Outcome, EntityNotFound>;
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -107,7 +109,7 @@ impl Writer {
             return Ok(None);
         }
         if self.tools.is_none() {
-            self.tools = Some(Tools::open(&self.place, self.options.durability)?);
+            self.tools = Some(Tools::open(&self.place)?);
         }
         let Some(Tools { locks, key, .. }) = &self.tools else { return Ok(None) };
         let (request, owner) = (Acquire::new(key.clone()).wait(Wait::For(self.options.wait)), Owner::random());
@@ -140,38 +142,30 @@ impl Writer {
 
     /// Does the jobs, one batch after the other, and moves them to `done`. What is left in `group` was not done: for want of
     /// time, or for the reason that is returned.
-    fn write_all(
-        &mut self,
-        group: &mut Vec<Job>,
-        done: &mut Vec<(Job, Result<Outcome, EntityNotFound>)>,
-    ) -> Result<()> {
-        let shared = Arc::clone(&self.view);
-        let mut view = shared.write().unwrap_or_else(PoisonError::into_inner);
+    fn write_all(&mut self, group: &mut Vec<Job>, done: &mut Vec<(Job, Done)>) -> Result<()> {
         let (mut tries, began) = (0, std::time::Instant::now());
         while !group.is_empty() && (done.is_empty() || began.elapsed() < TURN) {
-            let written = self
-                .know_the_file(&mut view)
-                .and_then(|()| self.write_some(&mut view, group.iter().map(|job| &job.mutation)));
-            match written {
-                Ok((Written::Yes, outcomes)) => done.extend(group.drain(..outcomes.len()).zip(outcomes)),
-                Ok((Written::No, _)) if tries < TRIES => {
-                    *view = View::default();
-                    tries += 1;
-                }
-                Ok((Written::No, _)) => {
-                    *view = View::default();
-                    return Err(Error::new(ErrorKind::Unavailable, "another program keeps replacing the memory file")
+            let written = self.know_the_file().and_then(|()| self.write_some(group.iter().map(|job| &job.mutation)));
+            if !matches!(written, Ok(Some(_))) {
+                // The graph in memory may be ahead of the file.
+                *self.view() = View::default();
+            }
+            match written? {
+                Some(outcomes) => done.extend(group.drain(..outcomes.len()).zip(outcomes)),
+                None if tries < TRIES => tries += 1,
+                None => {
+                    return Err(Error::new(ErrorKind::Unavailable, "another program keeps changing the memory file")
                         .with("path", self.place.file.display())
                         .hint("nothing was written; end the other program, or put `stanchion wrap` in front of it"));
-                }
-                Err(e) => {
-                    // The graph in memory may be ahead of the file.
-                    *view = View::default();
-                    return Err(e);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What this process knows. Held for moments only: readers wait for it.
+    pub(super) fn view(&self) -> RwLockWriteGuard<'_, View> {
+        self.view.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does a mutation at once, on this thread. `None`, and nothing has happened, if that could take time: then it is a job.
@@ -188,30 +182,29 @@ impl Writer {
     }
 
     fn write_now(&mut self, mutation: &Mutation) -> Option<Result<Outcome, MemoryError>> {
-        let shared = Arc::clone(&self.view);
-        let mut view = shared.try_write().ok()?;
-        if !self.knows_the_file(&mut view).ok()? {
+        let known = self.knows_the_file(&mut self.view());
+        if !known.ok()? {
             return None;
         }
-        match self.write_some(&mut view, std::iter::once(mutation)) {
-            Ok((Written::Yes, mut outcomes)) => outcomes.pop().map(|outcome| outcome.map_err(MemoryError::from)),
-            Ok((Written::No, _)) => {
-                *view = View::default();
-                None
-            }
-            Err(e) => {
-                *view = View::default();
-                Some(Err(e.into()))
-            }
+        let written = self.write_some(std::iter::once(mutation));
+        if !matches!(written, Ok(Some(_))) {
+            *self.view() = View::default();
+        }
+        match written {
+            Ok(outcomes) => outcomes?.pop().map(|outcome| outcome.map_err(MemoryError::from)),
+            Err(e) => Some(Err(e.into())),
         }
     }
 
-    /// Plans as many mutations as can be written together, and writes them.
-    fn write_some<'a>(
-        &mut self,
-        view: &mut RwLockWriteGuard<'_, View>,
-        mutations: impl Iterator<Item = &'a Mutation>,
-    ) -> Result<(Written, Vec<Result<Outcome, EntityNotFound>>)> {
+    /// Plans as many mutations as can be written together, and writes them. `None` if somebody else has changed the file meanwhile,
+    /// and it has to be looked at again.
+    fn write_some<'a>(&mut self, mutations: impl Iterator<Item = &'a Mutation>) -> Result<Option<Vec<Done>>> {
+        let shared = Arc::clone(&self.view);
+        let mut view = shared.write().unwrap_or_else(PoisonError::into_inner);
+        if view.chain.is_none() {
+            // A reader has met a stranger since we looked.
+            return Ok(None);
+        }
         let (mut batch, mut outcomes) = (Batch::default(), Vec::new());
         for mutation in mutations {
             let (plan, outcome) = match view.graph.plan(mutation) {
@@ -227,13 +220,24 @@ impl Writer {
                     view.graph.apply(plan);
                 }
                 false if plan.is_empty() => {}
-                false if outcomes.is_empty() => return Ok((self.replace(view, plan)?, vec![Ok(outcome)])),
+                false if outcomes.is_empty() => {
+                    let prepared = self.prepare(&view, plan)?;
+                    drop(view);
+                    let Some(prepared) = prepared else { return Ok(None) };
+                    return Ok(self.replace(prepared)?.then(|| vec![Ok(outcome)]));
+                }
                 false => break,
             }
             outcomes.push(Ok(outcome));
         }
-        let written = if batch.bytes.is_empty() { Written::Yes } else { self.append(view, batch)? };
-        Ok((written, outcomes))
+        if batch.bytes.is_empty() {
+            return Ok(Some(outcomes));
+        }
+        let appended = self.append(&mut view, batch)?;
+        drop(view);
+        let Some(appended) = appended else { return Ok(None) };
+        self.settle(appended)?;
+        Ok(Some(outcomes))
     }
 
     /// Removes what a writer that died has left.
@@ -249,18 +253,27 @@ impl Writer {
         self.tools.as_ref().and_then(|tools| tools.ledger.read())
     }
 
-    /// Writes down what is going on.
-    pub(super) fn note(&self, phase: Phase, chain: u64, stamp: Option<Stamp>) -> Result<()> {
+    /// Writes down what is going on, before it goes on.
+    pub(super) fn note(&self, record: &Record) -> Result<()> {
         let Some(tools) = &self.tools else { return Ok(()) };
-        let written = tools.ledger.write(&self.disk, &Record { phase, chain, stamp });
+        let written = tools.ledger.write(&self.disk, record);
         written.map_err(|e| trouble("cannot note what becomes of the memory file", &self.place.state_folder(), e))
+    }
+
+    /// Writes down that it is over. If that cannot be written, the next one has more to read, and nothing else.
+    pub(super) fn note_settled(&self, chain: u64, stamp: Option<Stamp>) {
+        let record = Record { phase: Phase::Settled, chain, stamp, added: Vec::new() };
+        if let Err(error) = self.note(&record) {
+            tracing::warn!(%error, "the next writer has to read the whole memory file");
+        }
     }
 }
 
 impl Tools {
-    fn open(place: &Place, durability: Durability) -> Result<Self> {
+    fn open(place: &Place) -> Result<Self> {
         let folder = place.state_folder();
-        let locks = FileLocks::open(&folder, durability)?;
+        // The file is what has to survive, not the fence of a lock that nobody checks.
+        let locks = FileLocks::open(&folder, Durability::Process)?;
         let ledger = Ledger::open(&folder.join("state"));
         let ledger = ledger.map_err(|e| trouble("cannot write beside the memory file", &folder, e))?;
         Ok(Self { locks, key: Key::new("memory")?, ledger })

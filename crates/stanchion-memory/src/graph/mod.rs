@@ -69,6 +69,16 @@ impl Graph {
         &self.relations
     }
 
+    /// Its parts, in the order of the file.
+    ///
+    /// ```
+    /// assert!(stanchion_memory::Graph::default().into_selection().entities.is_empty());
+    /// ```
+    #[must_use]
+    pub fn into_selection(self) -> Selection {
+        Selection { entities: self.entities, relations: self.relations }
+    }
+
     /// Adds one more entity at the end, also if there is one of this name.
     ///
     /// ```

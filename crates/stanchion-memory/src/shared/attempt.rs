@@ -1,44 +1,38 @@
-//! The store as one update sees it: what is known already is not read again, and who loses too often takes a turn.
+//! The store as one update sees it: what is known already is not read again, and the turn is taken where one is due.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use stanchion_core::{
-    Acquire, Capability, Cond, ErrorKind, FencingToken, Key, Lease, Locks, Page, Record, RecordStore, Result, Version,
-    Wait,
-};
+use stanchion_core::{Capability, Cond, FencingToken, Key, Lease, Page, Record, RecordStore, Result, Version};
 use tokio::time::Instant;
 
-/// Who lost so many races waits for a turn instead of racing on.
-const LOSSES: u32 = 8;
-/// The turn is a courtesy, not what keeps the graph whole: nobody waits for a dead holder for long.
-const TURN_TTL: Duration = Duration::from_secs(2);
-const TURN_WAIT: Duration = Duration::from_secs(5);
-
-/// Where those wait who lose too often.
-#[derive(Debug, Clone)]
-pub(super) struct Turns {
-    pub(super) locks: Locks,
-    pub(super) key: Key,
-}
+use super::turns::Turns;
 
 /// One update's view of the store.
 #[derive(Debug)]
 pub(super) struct Attempt {
     store: Arc<dyn RecordStore>,
-    turns: Option<Turns>,
+    turns: Option<Arc<Turns>>,
     seen: Mutex<Seen>,
-    losses: AtomicU32,
     lease: tokio::sync::Mutex<Option<Lease>>,
+}
+
+/// What is taken for the last record.
+#[derive(Debug)]
+pub(super) struct Assumed {
+    pub(super) record: Record,
+    /// We wrote it ourselves, and a while ago.
+    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
     /// Taken for what is in the store, until a write on that condition fails.
-    assumed: Option<Record>,
+    assumed: Option<Assumed>,
+    /// A write on what was assumed needs no turn.
+    quiet: bool,
     read: Option<Record>,
     /// `read` came from the store and was not assumed.
     fresh: bool,
@@ -46,9 +40,9 @@ struct Seen {
 }
 
 impl Attempt {
-    pub(super) fn new(store: Arc<dyn RecordStore>, turns: Option<Turns>, assumed: Option<Record>) -> Arc<Self> {
+    pub(super) fn new(store: Arc<dyn RecordStore>, turns: Option<Arc<Turns>>, assumed: Option<Assumed>) -> Arc<Self> {
         let seen = Mutex::new(Seen { assumed, ..Seen::default() });
-        Arc::new(Self { store, turns, seen, losses: AtomicU32::new(0), lease: tokio::sync::Mutex::new(None) })
+        Arc::new(Self { store, turns, seen, lease: tokio::sync::Mutex::new(None) })
     }
 
     /// What the update works on, and whether that came from the store.
@@ -76,22 +70,12 @@ impl Attempt {
     }
 
     async fn take_turn(&self) {
-        let Some(turns) = self.turns.as_ref().filter(|_| self.losses.load(Ordering::Relaxed) >= LOSSES) else { return };
+        let Some(turns) = &self.turns else { return };
         let mut lease = self.lease.lock().await;
-        if lease.is_some() {
-            return;
+        let held = lease.as_ref().is_some_and(|lease| lease.fence().is_ok());
+        if !held && turns.is_due() {
+            *lease = turns.take().await;
         }
-        let request = Acquire::new(turns.key.clone()).wait(Wait::For(TURN_WAIT));
-        let taken = match request.ttl(TURN_TTL) {
-            Ok(request) => turns.locks.acquire(&request).await,
-            Err(error) => Err(error),
-        };
-        // Without it we race on: the condition of the write keeps the graph whole.
-        match taken {
-            Ok(taken) => *lease = Some(taken),
-            Err(error) => tracing::debug!(%error, "no turn"),
-        }
-        self.losses.store(0, Ordering::Relaxed);
     }
 }
 
@@ -103,29 +87,27 @@ impl RecordStore for Attempt {
 
     async fn get(&self, key: &Key) -> Result<Option<Record>> {
         let assumed = self.seen().assumed.take();
-        if assumed.is_some() {
-            let mut seen = self.seen();
-            (seen.read, seen.fresh) = (assumed.clone(), false);
-            return Ok(assumed);
+        let quiet = assumed.as_ref().is_some_and(|assumed| assumed.quiet);
+        if !quiet {
+            self.take_turn().await;
         }
-        self.take_turn().await;
-        let record = self.store.get(key).await?;
+        let (record, fresh) = match assumed {
+            Some(assumed) => (Some(assumed.record), false),
+            None => (self.store.get(key).await?, true),
+        };
         let mut seen = self.seen();
-        (seen.read, seen.fresh) = (record.clone(), true);
+        (seen.read, seen.fresh, seen.quiet) = (record.clone(), fresh, quiet);
         Ok(record)
     }
 
     async fn put(&self, key: &Key, value: Bytes, cond: Cond, ttl: Option<Duration>) -> Result<Version> {
-        let written = self.store.put(key, value.clone(), cond, ttl).await;
-        match &written {
-            Ok(version) => self.seen().written = Some((*version, value)),
-            // That what was assumed is old is no lost race.
-            Err(error) if error.kind() == ErrorKind::Conflict && self.seen().fresh => {
-                self.losses.fetch_add(1, Ordering::Relaxed);
-            }
-            Err(_) => {}
+        let version = self.store.put(key, value.clone(), cond, ttl).await?;
+        let mut seen = self.seen();
+        seen.written = Some((version, value));
+        if let Some(turns) = self.turns.as_ref().filter(|_| seen.quiet) {
+            turns.be_free();
         }
-        written
+        Ok(version)
     }
 
     async fn touch(&self, key: &Key, token: &FencingToken) -> Result<Option<Record>> {

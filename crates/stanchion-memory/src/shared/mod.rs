@@ -3,10 +3,12 @@
 //! A caller's mutation goes to the process's one [`writer`] task; whoever waits at the same time is written together. The writer
 //! plans on the graph that it knows and writes on the condition that this is still the last one, so that without others a write
 //! is one trip; else it reads anew and plans again. A commit whose answer is lost is settled by reading (`Versioned`).
+//! That slow writers get on beside quick ones is the matter of [`turns`].
 
 mod attempt;
 mod group;
 mod snapshot;
+mod turns;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +22,7 @@ use tokio::time::Instant;
 
 use self::attempt::Attempt;
 use self::snapshot::Cache;
+use self::turns::Turns;
 use self::writer::{Place, Waiting};
 use crate::{Changed, Memory, MemoryError, Mutation, Notice, Query, Selection};
 
@@ -66,7 +69,7 @@ impl SharedMemory {
     /// The graph `name` in `store`. A store may hold several.
     ///
     /// # If it fails
-    /// [`ErrorKind::Invalid`]: the name is empty, too long or has control characters in it.
+    /// [`ErrorKind::Invalid`]: the name is empty, longer than 495 bytes or has control characters in it.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -77,14 +80,19 @@ impl SharedMemory {
     /// ```
     pub fn new(store: Arc<dyn RecordStore>, name: &str) -> Result<Self> {
         Key::new(name)?;
-        let turn = Key::new(format!("memory/{name}"))?;
+        let turn = Key::new(format!("stanchion-memory/{name}"))?;
         // A record of our own, which no key of a user can meet.
         let key = Key::from_store(&format!("\u{1}memory/{name}"))?;
-        Ok(Self::at(Place { store, key, turn, locks: None, cache: Cache::default() }))
+        Ok(Self::at(Place { store, key, turn, turns: None, cache: Cache::default() }))
     }
 
-    /// With these locks, whoever loses too many races against other processes takes a turn: a busy graph is shared fairly.
-    /// The locks keep nothing safe here; without them, or without an answer from them, everything is as right, only less fair.
+    /// With these locks, processes that write at the same time take turns, so that a slow one is not starved by quick ones: who
+    /// writes on and on takes the turn for a write every 200 ms, and so waits behind everybody who has waited longer. Whoever
+    /// finds the graph as it left it itself a second ago or longer takes no turn, and writes in one trip.
+    ///
+    /// The turn is the lock `stanchion-memory/NAME`; use that key for nothing else. It keeps nothing safe here: without locks, or
+    /// without an answer from them for 5 s, everything is as right, only less fair. All processes on a graph should have the
+    /// same ones.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -98,7 +106,8 @@ impl SharedMemory {
     pub fn fair(self, locks: Locks) -> Self {
         let Place { store, key, turn, .. } = &*self.place;
         let (store, key, turn) = (Arc::clone(store), key.clone(), turn.clone());
-        Self::at(Place { store, key, turn, locks: Some(locks), cache: Cache::default() })
+        let turns = Some(Arc::new(Turns::new(locks, turn.clone())));
+        Self::at(Place { store, key, turn, turns, cache: Cache::default() })
     }
 
     fn at(place: Place) -> Self {

@@ -1,8 +1,10 @@
 //! The graph as this process saw it last.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use stanchion_core::{Error, ErrorKind, Key, Record, Result, Version};
+use tokio::time::Instant;
 
 use crate::{Graph, Notice, from_jsonl};
 
@@ -12,11 +14,18 @@ pub(super) struct Snapshot {
     /// `None`: there was no record.
     pub(super) record: Option<Record>,
     pub(super) graph: Graph,
+    /// When we wrote it; `None`: somebody else did, as far as we know.
+    pub(super) written: Option<Instant>,
 }
 
 impl Snapshot {
     pub(super) fn version(&self) -> Option<Version> {
         self.record.as_ref().map(|record| record.version)
+    }
+
+    /// We wrote it ourselves, and that long ago.
+    pub(super) fn is_ours_since(&self, long: Duration) -> bool {
+        self.written.is_some_and(|written| written.elapsed() >= long)
     }
 
     /// What nobody may miss: the store has forgotten what it had acknowledged. `now` must have been read after `self` was kept.
@@ -82,7 +91,7 @@ impl Cache {
                 notices.push(notice);
             }
         }
-        let snapshot = Arc::new(Snapshot { record: record.cloned(), graph: parse(key, value)? });
+        let snapshot = Arc::new(Snapshot { record: record.cloned(), graph: parse(key, value)?, written: None });
         self.keep(Arc::clone(&snapshot));
         Ok(snapshot)
     }
@@ -120,7 +129,7 @@ mod tests {
 
     fn at(version: u64) -> Snapshot {
         let record = Record { value: "".into(), version: Version::new(version), fence: None, times: None };
-        Snapshot { record: Some(record), graph: Graph::default() }
+        Snapshot { record: Some(record), graph: Graph::default(), written: None }
     }
 
     #[test]

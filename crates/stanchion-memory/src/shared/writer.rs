@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use stanchion_core::{Error, ErrorKind, Key, Locks, Ran, Record, RecordStore, Result, RetryPolicy, Versioned};
+use stanchion_core::{Error, ErrorKind, Key, Ran, Record, RecordStore, Result, RetryPolicy, Versioned};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::attempt::{Attempt, Turns};
+use super::attempt::{Assumed, Attempt};
 use super::group::{Applied, apply};
 use super::snapshot::{Cache, Snapshot};
+use super::turns::{QUIET, Turns};
 use crate::{Changed, Graph, MemoryError, Mutation};
 
 /// How long a mutation waits to be begun, and how long it then tries against others.
@@ -35,9 +36,9 @@ pub(super) struct Waiting {
 pub(super) struct Place {
     pub(super) store: Arc<dyn RecordStore>,
     pub(super) key: Key,
-    /// Where those wait who lose too many races.
+    /// The name of the turn.
     pub(super) turn: Key,
-    pub(super) locks: Option<Locks>,
+    pub(super) turns: Option<Arc<Turns>>,
     pub(super) cache: Cache,
 }
 
@@ -80,7 +81,8 @@ impl Place {
         let before = self.cache.last();
         // A weak store may forget, and then give the same version to another graph: there, nothing is assumed.
         let known = before.as_ref().filter(|_| self.store.capability().weak.is_none());
-        let known = known.and_then(|known| known.record.clone());
+        let known = known
+            .and_then(|known| known.record.clone().map(|record| Assumed { record, quiet: known.is_ours_since(QUIET) }));
         let first = match known {
             Some(known) => self.attempt(mutations, before.as_ref(), Some(known)).await,
             None => Ok(None),
@@ -108,10 +110,9 @@ impl Place {
         &self,
         mutations: &[Mutation],
         before: Option<&Arc<Snapshot>>,
-        assumed: Option<Record>,
+        assumed: Option<Assumed>,
     ) -> Result<Option<Vec<Answer>>> {
-        let turns = self.locks.clone().map(|locks| Turns { locks, key: self.turn.clone() });
-        let attempt = Attempt::new(Arc::clone(&self.store), turns, assumed);
+        let attempt = Attempt::new(Arc::clone(&self.store), self.turns.clone(), assumed);
         let retry = RetryPolicy::default().pauses(PAUSES.0, PAUSES.1)?.budget(u32::MAX).deadline(WAIT);
         let mut answers = Vec::new();
         let mut written: Option<Graph> = None;
@@ -132,7 +133,7 @@ impl Place {
             Ok(_) => {
                 if let (Some(graph), Some((version, value))) = (written, attempt.written()) {
                     let record = Some(Record { value, version, fence: None, times: None });
-                    self.cache.keep(Arc::new(Snapshot { record, graph }));
+                    self.cache.keep(Arc::new(Snapshot { record, graph, written: Some(Instant::now()) }));
                 }
             }
             // There are answers and nothing to write: only then is the refusal our own.

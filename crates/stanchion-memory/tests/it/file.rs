@@ -10,6 +10,7 @@ use std::time::Duration;
 use stanchion_core::{Acquire, ErrorKind, Key, LockBackend as _, Owner};
 use stanchion_memory::{Compat, FileMemory, FileOptions, Memory, MemoryError, Mutation, Outcome, check};
 use stanchion_stores::{Durability, FileLocks};
+use stanchion_testkit::eventually;
 use tempfile::TempDir;
 
 use crate::conformance::{addition, all, done, entity, relation};
@@ -113,8 +114,10 @@ async fn a_damaged_line_is_left_out_reported_once_and_set_aside_by_the_next_writ
 async fn half_a_line_at_the_end_is_set_aside_and_what_is_before_it_stays() {
     let home = Home::with(format!("{}\n{{\"type\":\"entity\",\"name\":\"half", line("a")));
     let memory = home.open();
-    let (_, notices) = memory.read(stanchion_memory::Query::All).await.unwrap();
-    assert!(notices.is_empty(), "somebody may be writing it at this moment");
+    let read = async || memory.read(stanchion_memory::Query::All).await.unwrap();
+    assert!(read().await.1.is_empty(), "somebody may be writing it at this moment");
+    // It is not.
+    eventually(Duration::from_secs(20), "the half line is told", || async { !read().await.1.is_empty() }).await;
     let changed = memory.change(create("b")).await.unwrap();
     assert_eq!(changed.notices[0].kind, "file_damaged");
     assert_eq!(home.text(), [line("a"), line("b"), String::new()].join("\n"));
@@ -191,8 +194,14 @@ async fn a_deleted_file_is_an_empty_graph_and_that_is_said() {
     let home = Home::empty();
     let memory = home.open();
     done(&memory, create("a")).await;
+    for name in ["b", "b again"] {
+        std::fs::remove_file(&home.path).unwrap();
+        let (found, notices) = memory.read(stanchion_memory::Query::All).await.unwrap();
+        assert!(found.entities.is_empty());
+        assert_eq!(notices.iter().map(|one| one.kind).collect::<Vec<_>>(), ["file_deleted"]);
+        assert!(memory.change(create(name)).await.unwrap().notices.is_empty(), "it was said");
+    }
     std::fs::remove_file(&home.path).unwrap();
-    assert_eq!(names(&memory).await, Vec::<String>::new());
     let changed = memory.change(create("b")).await.unwrap();
     assert_eq!(changed.notices.iter().map(|one| one.kind).collect::<Vec<_>>(), ["file_deleted"]);
     assert_eq!(names(&home.open()).await, ["b"]);
@@ -317,4 +326,66 @@ async fn a_file_that_comes_into_being_is_read_by_those_who_knew_it_absent() {
     assert_eq!(names(&other).await, ["a"]);
     done(&other, create("b")).await;
     assert_eq!(names(&memory).await, ["a", "b"]);
+}
+
+/// What a stranger leaves in a file that we have written is no reason to stop.
+#[tokio::test]
+async fn whatever_a_stranger_leaves_behind_is_set_right_by_the_next_write() {
+    type Leave = fn(&str) -> String;
+    let cases: [(&str, Leave); 5] = [
+        ("a broken line", |before| format!("{before}oops\n")),
+        ("half a line", |before| format!("{before}{{\"type\":\"ent")),
+        ("a byte order mark", |before| format!("\u{feff}{before}")),
+        ("a document", |_| format!("[{}]", line("a"))),
+        ("a document with something else in it", |_| format!("{{\"entities\":[{},5]}}", line("a"))),
+    ];
+    for (what, leave) in cases {
+        let home = Home::empty();
+        let memory = home.open();
+        done(&memory, create("a")).await;
+        std::fs::write(&home.path, leave(&home.text())).unwrap();
+        let kinds = |notices: &[stanchion_memory::Notice]| notices.iter().map(|one| one.kind).collect::<Vec<_>>();
+        let told = kinds(&memory.read(stanchion_memory::Query::All).await.unwrap().1);
+        let changed = memory.change(create("b")).await.unwrap_or_else(|e| panic!("{what}: {e:?}"));
+        assert!(kinds(&changed.notices).contains(&"file_replaced"), "{what}: {told:?} {:?}", changed.notices);
+        assert!(changed.notices.len() > 1, "{what}: {:?}", changed.notices);
+        assert_eq!(names(&home.open()).await, ["a", "b"], "{what}");
+        assert_eq!(done(&memory, create("c")).await, Outcome::Entities(vec![entity("c", &[])]), "{what}");
+        assert_official(&home.path);
+    }
+}
+
+#[tokio::test]
+async fn a_second_damage_is_told_and_a_second_document_is_kept() {
+    let home = Home::with(format!("{}\noops\n", line("a")));
+    let memory = home.open();
+    let told = async || memory.read(stanchion_memory::Query::All).await.unwrap().1.len();
+    assert_eq!((told().await, told().await), (1, 0));
+    std::fs::write(&home.path, format!("{}\n{}\nother\n", line("a"), line("b"))).unwrap();
+    assert_eq!((told().await, told().await), (1, 0));
+
+    for (nth, name) in [(1, ".original"), (2, ".original-2")] {
+        let home_document = format!("{{\"entities\":[],\"note\":{nth}}}");
+        std::fs::write(&home.path, &home_document).unwrap();
+        let notices = memory.change(create("x")).await.unwrap().notices;
+        let converted = notices.iter().find(|one| one.kind == "file_converted").unwrap();
+        assert!(converted.text.ends_with(name), "{converted}");
+        assert_eq!(std::fs::read_to_string(home.beside(name)).unwrap(), home_document);
+    }
+    // One object that is neither is no document.
+    let other = Home::with("{\"note\":\"keep me\"}\n");
+    done(&other.open(), create("x")).await;
+    assert_eq!(other.text(), format!("{{\"note\":\"keep me\"}}\n{}\n", line("x")));
+}
+
+#[tokio::test]
+async fn what_is_set_aside_from_a_private_file_is_private() {
+    for (text, side) in [(format!("{}\noops\n", line("a")), ".damaged"), (format!("[{}]", line("a")), ".original")] {
+        let home = Home::with(text);
+        std::fs::set_permissions(&home.path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        done(&home.open(), create("b")).await;
+        for path in [home.beside(side), home.path.clone()] {
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{path:?}");
+        }
+    }
 }
