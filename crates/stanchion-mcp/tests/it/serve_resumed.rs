@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use stanchion_mcp::serve::StdioLimits;
 use stanchion_testkit::eventually;
@@ -19,8 +20,8 @@ async fn resumed(client: &Client, id: &str) -> Live {
     client.with("last-event-id", id).open(Method::GET, "").await
 }
 
-fn progress(id: u64, steps: u64, store: &Store) -> String {
-    let mut message = call(id, "progress", json!({"steps": steps, "ms": 5, "file": store.path("f"), "line": "x"}));
+fn progress(id: u64, steps: u64, ms: u64, store: &Store) -> String {
+    let mut message = call(id, "progress", json!({"steps": steps, "ms": ms, "file": store.path("f"), "line": "x"}));
     message["params"]["_meta"]["progressToken"] = json!("mine");
     message.to_string()
 }
@@ -45,7 +46,7 @@ async fn a_cut_stream_is_resumed_with_all_that_was_said_meanwhile_once_and_in_or
     let store = Store::fresh().await;
     let house = House::start(&store, Setup::default()).await;
     let session = house.session().await;
-    let mut live = events_first(&session).open(Method::POST, progress(1, 20, &store)).await;
+    let mut live = events_first(&session).open(Method::POST, progress(1, 20, 5, &store)).await;
     assert_eq!(live.event().await.unwrap().message, None);
     let (mut seen, mut last) = (Vec::new(), String::new());
     for _ in 0..3 {
@@ -96,7 +97,7 @@ async fn older_versions_see_neither_ids_nor_empty_events_and_lose_what_was_cut()
             Some(version) => events_first(&session).with("mcp-protocol-version", version),
             None => events_first(&session).without("mcp-protocol-version"),
         };
-        let got = older.send(Method::POST, progress(1, 2, &store)).await;
+        let got = older.send(Method::POST, progress(1, 2, 5, &store)).await;
         let lines: Vec<&str> = got.text.lines().filter(|line| !line.is_empty()).collect();
         let plain = |line: &&str| *line == "event: message" || line.starts_with("data: {");
         assert!(got.messages.len() == 3 && lines.iter().all(plain), "{version:?}: {got:?}");
@@ -105,7 +106,7 @@ async fn older_versions_see_neither_ids_nor_empty_events_and_lose_what_was_cut()
         let event = standing.event().await.unwrap();
         assert!(event.id.is_none() && event.retry.is_none() && event.message.is_some(), "{event:?}");
         let before = store.lines("f");
-        let mut cut = older.open(Method::POST, progress(3, 3, &store)).await;
+        let mut cut = older.open(Method::POST, progress(3, 3, 5, &store)).await;
         assert_eq!(cut.event().await.unwrap().message.as_ref().and_then(step), Some(1));
         drop((cut, standing));
         eventually(SOON, "the call has had its effect", || async { store.lines("f") == before + 1 }).await;
@@ -162,7 +163,7 @@ async fn what_is_not_kept_or_not_ones_own_is_refused_and_never_a_gap() {
     assert_eq!(got.status, 404, "{got:?}");
     assert!(got.text.contains("may have been executed"), "{got:?}");
     // Still there, until too much is said on another stream.
-    let mut chatty = events_first(&session).open(Method::POST, progress(8, 1100, &store)).await;
+    let mut chatty = events_first(&session).open(Method::POST, progress(8, 1100, 5, &store)).await;
     let (begin, first) = (chatty.event().await.unwrap().id.unwrap(), chatty.event().await.unwrap().id.unwrap());
     let mut last = String::new();
     while let Some(event) = chatty.event().await {
@@ -178,6 +179,75 @@ async fn what_is_not_kept_or_not_ones_own_is_refused_and_never_a_gap() {
     assert_eq!(again.event().await.unwrap().id.as_ref(), Some(&id));
     std::fs::write(store.path("go"), "").unwrap();
     assert_eq!(again.event().await.unwrap().message.unwrap()["id"], 7);
+}
+
+/// How much memory this process has, in MiB.
+fn memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") >> 10
+}
+
+/// Whoever asks for a large answer again and again, and does not read, makes no copies of it; and it is not kept for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_answer_that_is_told_again_and_again_is_there_once_and_gone_once_it_was_told() {
+    const LARGE: usize = 20 << 20;
+    let store = Store::fresh().await;
+    let house = House::start(&store, Setup::default()).await;
+    let session = house.session().await;
+    let arguments = json!({"file": store.path("f"), "line": "x", "bytes": LARGE, "answerWhen": store.path("go")});
+    let mut live = events_first(&session).open(Method::POST, call(1, "big", arguments).to_string()).await;
+    let id = live.event().await.unwrap().id.unwrap();
+    drop(live);
+    eventually(SOON, "the call runs", || async { store.lines("f") == 1 }).await;
+    let mut oldest = resumed(&session, &id).await;
+    assert!(oldest.event().await.unwrap().message.is_none());
+    std::fs::write(store.path("go"), "").unwrap();
+    oldest.response.body_mut().frame().await.expect("the beginning of the answer").unwrap();
+    let before = memory();
+    let mut idle = Vec::new();
+    for _ in 0..24 {
+        let live = resumed(&session, &id).await;
+        assert_eq!(live.status(), 200);
+        idle.push(live);
+    }
+    let grown = memory().saturating_sub(before);
+    assert!(grown < 4 * (LARGE >> 20), "{grown} MiB more");
+    let mut newest = resumed(&session, &id).await;
+    let got = newest.event().await.and(newest.event().await).unwrap();
+    let text = got.message.unwrap()["result"]["content"][0]["text"].as_str().unwrap().len();
+    assert_eq!((text, newest.event().await.is_none()), (LARGE, true));
+    // All others have ended before they had it.
+    assert!(oldest.event().await.is_none());
+    for mut live in idle {
+        assert!(live.event().await.unwrap().message.is_none());
+        assert!(live.event().await.is_none());
+    }
+    eventually(SOON, "it is not kept any more", || async { resumed(&session, &id).await.status() == 400 }).await;
+    assert_eq!(resumed(&session, &got.id.unwrap()).await.status(), 400);
+}
+
+/// Control: the same session forgets what its client was told, in the test of what is not kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_to_a_call_that_was_hung_up_on_outlasts_whatever_others_say() {
+    let store = Store::fresh().await;
+    let limits = StdioLimits::default().hang_up(Some(Duration::from_millis(500)));
+    let house = House::start(&store, Setup { limits, ..Setup::default() }).await;
+    let session = house.session().await;
+    let (mut live, id) = waiting(&session, &store).await;
+    assert!(live.event().await.is_none(), "it was not hung up on");
+    std::fs::write(store.path("go"), "").unwrap();
+    // Another stream says more than is kept: by then the answer has come.
+    let mut chatty = events_first(&session).open(Method::POST, progress(8, 1300, 0, &store)).await;
+    let begin = chatty.event().await.unwrap().id.unwrap();
+    let mut said = 0;
+    while let Some(event) = chatty.event().await {
+        said += usize::from(event.message.is_some());
+    }
+    assert_eq!(said, 1301);
+    assert_eq!(resumed(&session, &begin).await.status(), 400, "void: there was room for everything");
+    let back = resumed(&session, &id).await.rest().await;
+    assert_eq!((back.status, back.said(), store.lines("f")), (200, "appended", 2), "{back:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

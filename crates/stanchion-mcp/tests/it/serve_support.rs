@@ -317,7 +317,10 @@ impl Live {
 
     /// The next event of a stream, also one without a message; `None` at its end.
     pub(crate) async fn event(&mut self) -> Option<Event> {
-        while !self.seen.contains("\n\n") {
+        // Looks at nothing twice: there are large ones.
+        let mut from = 0;
+        while !self.seen[from..].contains("\n\n") {
+            from = self.seen.floor_char_boundary(self.seen.len().saturating_sub(1));
             if !self.more().await {
                 return None;
             }

@@ -17,6 +17,17 @@ const CALLS: u64 = 200;
 /// How long the package may take to be fetched.
 const FETCH: Duration = Duration::from_secs(60);
 
+/// How five clients start a memory server.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way<'a> {
+    /// The official one, directly.
+    Alone(&'a [String]),
+    /// With `stanchion wrap` before it.
+    Wrapped(&'a [String]),
+    /// `stanchion memory` in its place.
+    Ours,
+}
+
 /// What starts the server; `None` where it cannot be started, with the reason said.
 pub(super) fn server(asked: &[String], quiet: bool) -> Option<Vec<String>> {
     let command = match asked {
@@ -34,7 +45,9 @@ pub(super) fn server(asked: &[String], quiet: bool) -> Option<Vec<String>> {
     }
     // The first start may fetch the package; five at once would fetch it five times.
     let probe = std::env::temp_dir().join("stanchion-demo-probe.jsonl");
-    match within(FETCH, command.clone(), move |command| Server::start(&command, &probe, None).and_then(Server::end)) {
+    match within(FETCH, command.clone(), move |command| {
+        Server::start(Way::Alone(&command), &probe, Path::new("")).and_then(Server::end)
+    }) {
         Some(Ok(())) => Some(command),
         Some(Err(e)) => not_shown(&e.to_string()),
         None => not_shown("it did not start within a minute"),
@@ -59,10 +72,14 @@ fn within<T: Send + 'static>(
 }
 
 /// One round: every process writes 200 entities of its own, one after the other.
-pub(super) fn race(command: &[String], dir: &Path, name: &'static str, guarded: bool) -> std::io::Result<Round> {
-    let file = dir.join(if guarded { "guarded.jsonl" } else { "unguarded.jsonl" });
-    let home = guarded.then(|| dir.join("home"));
-    let servers = (0..PROCESSES).map(|_| Server::start(command, &file, home.as_deref()));
+pub(super) fn race(way: Way<'_>, dir: &Path, name: &'static str) -> std::io::Result<Round> {
+    let (file, guarded) = match way {
+        Way::Alone(_) => (dir.join("alone.jsonl"), false),
+        Way::Wrapped(_) => (dir.join("wrapped.jsonl"), true),
+        Way::Ours => (dir.join("ours.jsonl"), true),
+    };
+    let home = dir.join("home");
+    let servers = (0..PROCESSES).map(|_| Server::start(way, &file, &home));
     let servers = servers.collect::<std::io::Result<Vec<_>>>()?;
     let acknowledged = std::thread::scope(|scope| {
         let writers = servers.into_iter().enumerate().map(|(n, server)| scope.spawn(move || server.write(n)));
@@ -89,18 +106,29 @@ struct Server {
 }
 
 impl Server {
-    /// Directly, or with `stanchion wrap` before it.
-    fn start(command: &[String], file: &Path, home: Option<&Path>) -> std::io::Result<Self> {
-        let mut start = match home {
-            None => Command::new(&command[0]),
-            Some(home) => {
-                let mut wrap = Command::new(std::env::current_exe()?);
-                wrap.env("STANCHION_HOME", home).env_remove("STANCHION_STORE");
+    fn start(way: Way<'_>, file: &Path, home: &Path) -> std::io::Result<Self> {
+        let ours = || {
+            let mut ours = Command::new(std::env::current_exe()?);
+            ours.env("STANCHION_HOME", home).env_remove("STANCHION_STORE");
+            Ok::<_, std::io::Error>(ours)
+        };
+        let mut start = match way {
+            Way::Alone(command) => Command::new(&command[0]),
+            Way::Wrapped(command) => {
+                let mut wrap = ours()?;
                 wrap.args(["wrap", "--quiet", "--name", "demo-memory", "--"]).arg(&command[0]);
                 wrap
             }
+            Way::Ours => {
+                let mut memory = ours()?;
+                memory.args(["memory", "--quiet"]);
+                memory
+            }
         };
-        start.args(&command[1..]).env("MEMORY_FILE_PATH", file);
+        if let Way::Alone(command) | Way::Wrapped(command) = way {
+            start.args(&command[1..]);
+        }
+        start.env("MEMORY_FILE_PATH", file);
         let mut process = start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(std::io::Error::other("a server has no pipes"));

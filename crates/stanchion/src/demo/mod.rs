@@ -14,6 +14,7 @@ use serde_json::json;
 use stanchion_core::{Error, ErrorKind, Result};
 
 pub(crate) use self::args::{DemoArgs, WorkerArgs};
+use self::memory::Way;
 pub(crate) use self::worker::worker;
 
 use self::args::Mcp;
@@ -81,12 +82,16 @@ fn rounds(args: &DemoArgs, dir: &Path) -> Result<Vec<Round>> {
     if args.mcp == Mcp::Auto
         && let Some(server) = memory::server(&args.mcp_server, args.json)
     {
-        for (name, guarded) in [("official MCP memory server", false), ("the same behind `stanchion wrap`", true)] {
+        for (name, way) in [
+            ("official MCP memory server", Way::Alone(&server)),
+            ("the same behind `stanchion wrap`", Way::Wrapped(&server)),
+            ("`stanchion memory` in its place", Way::Ours),
+        ] {
             if !args.json {
                 say(&format!("  {name} …"));
             }
             rounds.push(
-                memory::race(&server, dir, name, guarded)
+                memory::race(way, dir, name)
                     .map_err(|e| Error::new(ErrorKind::Unexpected, "the memory server cannot be raced").because(e))?,
             );
         }

@@ -1,6 +1,8 @@
 //! What goes to one client in answer to one HTTP request: a single JSON answer, or events one after the other.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,10 +13,10 @@ use http_body_util::BodyExt as _;
 use hyper::body::Frame;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
 
-pub(super) use super::flow::{Event, Inlet, Outflow, flow};
+pub(super) use super::flow::{Event, Gauge, Inlet, Outflow, flow};
 use crate::serve::{Body, full};
 
-/// So much is written at once.
+/// So much is written at once: a large message goes out in pieces, and nobody who reads slowly has a copy of it.
 const BATCH: usize = 64 << 10;
 /// A quiet stream is given a sign of life, so that nothing between takes it for dead, and we learn if the client is.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
@@ -101,7 +103,7 @@ pub(super) async fn respond_with(
             let mut response = if prefers_events && status == http::StatusCode::OK {
                 stream(flow, ticket, Some(event), resumable, came)
             } else {
-                json(status, event.frame)
+                json(status, Arc::unwrap_or_clone(event.frame))
             };
             if replayed {
                 response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -131,7 +133,7 @@ fn stream(
     let mut events = Events::new(flow, ticket);
     match (first, resumable) {
         (None, _) => events.over = true,
-        (Some(first), None) => write(&mut events.out, &first),
+        (Some(first), None) => events.ahead.push_back(first),
         (first, Some(resumable)) => events.begin(resumable, first, came),
     }
     events.into_response()
@@ -174,6 +176,9 @@ struct Events {
     flow: Outflow,
     _ticket: Ticket,
     tick: Interval,
+    /// Goes out before anything else.
+    ahead: VecDeque<Event>,
+    writing: Option<Writing>,
     out: Vec<u8>,
     over: bool,
     hang_up: Option<Silence>,
@@ -183,15 +188,14 @@ impl Events {
     fn new(flow: Outflow, ticket: Ticket) -> Self {
         let mut tick = tokio::time::interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { flow, _ticket: ticket, tick, out: Vec::new(), over: false, hang_up: None }
+        let (ahead, out) = (VecDeque::new(), Vec::new());
+        Self { flow, _ticket: ticket, tick, ahead, writing: None, out, over: false, hang_up: None }
     }
 
     /// Nothing has been said since the request came.
     fn begin(&mut self, resumable: Resumable, first: Option<Event>, came: Instant) {
         let since = if first.is_some() { Instant::now() } else { came };
-        for event in (resumable.begin)(first, &mut self.flow) {
-            write(&mut self.out, &event);
-        }
+        self.ahead = (resumable.begin)(first, &mut self.flow).into();
         self.hang_up = resumable.hang_up.map(|hang_up| Silence::since(since, hang_up));
     }
 
@@ -212,10 +216,24 @@ impl hyper::body::Body for Events {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = &mut *self;
         while !this.over && this.out.len() < BATCH {
+            if this.flow.is_cut() {
+                this.over = true;
+                break;
+            }
+            if let Some(writing) = &mut this.writing {
+                if writing.write(&mut this.out) {
+                    this.writing = None;
+                }
+                continue;
+            }
+            if let Some(event) = this.ahead.pop_front() {
+                this.writing = Writing::begin(&mut this.out, event);
+                continue;
+            }
             let Poll::Ready(event) = this.flow.poll_next(cx) else { break };
             match event {
                 Some(event) => {
-                    write(&mut this.out, &event);
+                    this.writing = Writing::begin(&mut this.out, event);
                     this.hang_up.iter_mut().for_each(Silence::broken);
                 }
                 None => this.over = true,
@@ -239,23 +257,45 @@ impl hyper::body::Body for Events {
     }
 }
 
-/// One message as an event. A message of several lines is told as such: readers put them together again.
-fn write(out: &mut Vec<u8>, event: &Event) {
-    out.reserve(event.frame.len() + 64);
-    if let Some(id) = &event.id {
-        out.extend_from_slice(format!("id: {id}\n").as_bytes());
+/// One message, a part of which has been written as an event.
+struct Writing {
+    frame: Arc<String>,
+    at: usize,
+    end: usize,
+}
+
+impl Writing {
+    /// Writes what comes before the message. `None` if there is none.
+    fn begin(out: &mut Vec<u8>, Event { id, frame, .. }: Event) -> Option<Self> {
+        if let Some(id) = id {
+            out.extend_from_slice(format!("id: {id}\n").as_bytes());
+        }
+        if frame.is_empty() {
+            out.extend_from_slice(format!("retry: {}\ndata:\n\n", RETRY.as_millis()).as_bytes());
+            return None;
+        }
+        out.extend_from_slice(b"event: message\ndata: ");
+        let end = frame.trim_end().len();
+        Some(Self { frame, at: 0, end })
     }
-    if event.frame.is_empty() {
-        out.extend_from_slice(format!("retry: {}\ndata:\n\n", RETRY.as_millis()).as_bytes());
-        return;
+
+    /// Writes a piece. True if it was the last one. A message of several lines is told as such: readers put them together again.
+    fn write(&mut self, out: &mut Vec<u8>) -> bool {
+        let to = self.end.min(self.at + BATCH);
+        let piece = self.frame.as_bytes().get(self.at..to).unwrap_or_default();
+        for (nth, line) in piece.split(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
+            if nth > 0 {
+                out.extend_from_slice(b"\ndata: ");
+            }
+            out.extend_from_slice(line);
+        }
+        self.at = to;
+        let is_last = to == self.end;
+        if is_last {
+            out.extend_from_slice(b"\n\n");
+        }
+        is_last
     }
-    out.extend_from_slice(b"event: message\n");
-    for line in event.frame.trim_end().split(['\n', '\r']) {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line.as_bytes());
-        out.push(b'\n');
-    }
-    out.push(b'\n');
 }
 
 #[cfg(test)]
@@ -265,8 +305,28 @@ mod tests {
     #[test]
     fn a_message_of_several_lines_is_one_event() {
         let mut out = Vec::new();
-        write(&mut out, &Event::aside("{\"a\":1,\r\n\"b\":2}\r".to_owned()));
+        let event = Event::aside("{\"a\":1,\r\n\"b\":2}\r".to_owned());
+        assert!(Writing::begin(&mut out, event).unwrap().write(&mut out));
         assert_eq!(String::from_utf8(out).unwrap(), "event: message\ndata: {\"a\":1,\ndata: \ndata: \"b\":2}\n\n");
+    }
+
+    /// A client that does not read holds what was written for it, so that is little.
+    #[tokio::test]
+    async fn a_large_message_goes_out_in_small_pieces_and_whole() {
+        // Breaks of lines at the seams, too.
+        let text: String = (0..BATCH / 2).map(|n| if n % 127 == 0 { "12345\n789" } else { "123456789" }).collect();
+        let expected = format!("event: message\ndata: {}\n\n", text.replace('\n', "\ndata: "));
+        let (inlet, outflow) = flow();
+        inlet.put(Event::answer(text, false));
+        drop(inlet);
+        let mut body = open(outflow, Box::new(()), None).into_body();
+        let mut told = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let piece = frame.unwrap().into_data().unwrap();
+            assert!(piece.len() < 3 * BATCH, "{}", piece.len());
+            told.extend_from_slice(&piece);
+        }
+        assert_eq!(String::from_utf8(told).unwrap(), expected);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! The way of messages to one client, who may read slowly or be gone.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,29 +16,65 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Event {
     /// What a client that loses its connection says it has seen last.
     pub(super) id: Option<String>,
-    /// Empty if it only says where on its stream the client is.
-    pub(super) frame: String,
+    /// Empty if it only says where on its stream the client is. Shared: whoever keeps it, and everybody it is told, have the same.
+    pub(super) frame: Arc<String>,
     /// The answer to a request, not something said meanwhile.
     pub(super) is_answer: bool,
     pub(super) replayed: bool,
 }
 
 impl Event {
-    pub(super) const fn aside(frame: String) -> Self {
-        Self { id: None, frame, is_answer: false, replayed: false }
+    pub(super) fn aside(frame: String) -> Self {
+        Self { id: None, frame: Arc::new(frame), is_answer: false, replayed: false }
     }
-    pub(super) const fn answer(frame: String, replayed: bool) -> Self {
-        Self { id: None, frame, is_answer: true, replayed }
+    pub(super) fn answer(frame: String, replayed: bool) -> Self {
+        Self { id: None, frame: Arc::new(frame), is_answer: true, replayed }
     }
-    pub(super) const fn place(id: String) -> Self {
-        Self { id: Some(id), frame: String::new(), is_answer: false, replayed: false }
+    pub(super) fn place(id: String) -> Self {
+        Self { id: Some(id), frame: Arc::default(), is_answer: false, replayed: false }
     }
 }
 
 #[derive(Debug, Default)]
 struct Load {
-    state: Mutex<(usize, bool)>,
+    state: Mutex<Level>,
     room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Level {
+    /// So many bytes wait for the client.
+    waiting: usize,
+    /// Nothing more is taken from here.
+    lost: bool,
+    /// Because another connection has the stream now.
+    cut: bool,
+    /// All that was ever put in has been taken.
+    ended: bool,
+}
+
+impl Load {
+    fn lock(&self) -> MutexGuard<'_, Level> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks at a way into which nothing more is put.
+#[derive(Debug)]
+pub(super) struct Gauge(Arc<Load>);
+
+impl Gauge {
+    /// Was everything handed to the client's connection?
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.lock().ended
+    }
+
+    /// Ends the other side at once, also if it is behind.
+    pub(super) fn cut(&self) {
+        let mut level = self.0.lock();
+        (level.lost, level.cut) = (true, true);
+        self.0.room.notify_all();
+    }
 }
 
 /// The end where messages are put in.
@@ -65,30 +101,27 @@ pub(super) fn flow() -> (Inlet, Outflow) {
 impl Inlet {
     /// Puts a message in. False if the client is gone, or so far behind that it has lost its stream.
     pub(super) fn put(&self, event: Event) -> bool {
-        let mut state = self.load.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.1 && state.0 > BEHIND {
+        let mut level = self.load.lock();
+        if !level.lost && level.waiting > BEHIND {
             tracing::warn!("a client does not read what it is sent, and has lost its stream");
-            state.1 = true;
+            level.lost = true;
         }
-        if state.1 {
+        if level.lost {
             return false;
         }
-        state.0 += event.frame.len();
-        drop(state);
+        level.waiting += event.frame.len();
+        drop(level);
         self.to.send(event).is_ok()
     }
 
     /// Holds this thread back while the client is behind, for a while.
     pub(super) fn wait_for_room(&self) {
-        let state = self.load.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let behind = |state: &mut (usize, bool)| state.0 > BEHIND && !state.1;
-        drop(self.load.room.wait_timeout_while(state, PATIENCE, behind));
+        let behind = |level: &mut Level| level.waiting > BEHIND && !level.lost;
+        drop(self.load.room.wait_timeout_while(self.load.lock(), PATIENCE, behind));
     }
 
-    /// Ends the other side at once, also if it is behind.
-    pub(super) fn cut(self) {
-        self.load.state.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
-        self.load.room.notify_all();
+    pub(super) fn gauge(&self) -> Gauge {
+        Gauge(Arc::clone(&self.load))
     }
 }
 
@@ -103,15 +136,23 @@ impl Outflow {
         self.from.poll_recv(cx).map(|event| self.taken(event))
     }
 
+    /// Has another connection the stream now? Then not even what was begun is finished.
+    pub(super) fn is_cut(&self) -> bool {
+        self.load.lock().cut
+    }
+
     fn taken(&self, event: Option<Event>) -> Option<Event> {
-        let mut state = self.load.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.1 {
+        let mut level = self.load.lock();
+        if level.lost {
             // What was lost cannot be made up for: the client must see the end, not a gap.
             return None;
         }
-        if let Some(event) = &event {
-            state.0 -= event.frame.len().min(state.0);
-            self.load.room.notify_all();
+        match &event {
+            Some(event) => {
+                level.waiting -= event.frame.len().min(level.waiting);
+                self.load.room.notify_all();
+            }
+            None => level.ended = true,
         }
         event
     }
@@ -122,14 +163,13 @@ impl Outflow {
         while let Ok(event) = self.from.try_recv() {
             all.push(self.taken(Some(event))?);
         }
-        let lost = self.load.state.lock().unwrap_or_else(PoisonError::into_inner).1;
-        (!lost).then_some(all)
+        (!self.load.lock().lost).then_some(all)
     }
 }
 
 impl Drop for Outflow {
     fn drop(&mut self) {
-        self.load.state.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        self.load.lock().lost = true;
         self.load.room.notify_all();
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::log::Log;
 use crate::frame::Id;
-use crate::serve::stdio::events::{Event, Inlet, Outflow, flow};
+use crate::serve::stdio::events::{Event, Gauge, Inlet, Outflow, flow};
 
 /// What is kept while no stream is open: so many messages, and so many bytes.
 const BACKLOG: usize = 256;
@@ -40,6 +40,8 @@ pub(super) struct Stream {
 pub(super) struct State {
     /// By their age.
     pub(super) streams: BTreeMap<u64, Stream>,
+    /// Connections that are still being told the end of a stream on which nothing more is said.
+    ending: HashMap<u64, (u64, Gauge)>,
     pub(super) by_id: HashMap<Id, u64>,
     pub(super) by_token: HashMap<Id, u64>,
     /// The stream that belongs to no request.
@@ -55,6 +57,7 @@ impl State {
     pub(super) fn new() -> Self {
         Self {
             streams: BTreeMap::new(),
+            ending: HashMap::new(),
             by_id: HashMap::new(),
             by_token: HashMap::new(),
             standing: None,
@@ -106,13 +109,37 @@ impl State {
         self.streams.get(&number).is_some_and(|stream| stream.line.is_some())
     }
 
+    /// Gives a stream a new connection. One that it still has ends, also if nothing more is said on the stream.
+    pub(super) fn connect(&mut self, number: u64, inlet: Inlet) -> u64 {
+        let serial = self.number();
+        if let Some(stream) = self.streams.get_mut(&number) {
+            self.log.back(number);
+            if let Some((_, before)) = stream.line.replace((serial, inlet)) {
+                before.gauge().cut();
+            }
+        } else if let Some((_, before)) = self.ending.insert(number, (serial, inlet.gauge())) {
+            before.cut();
+        }
+        serial
+    }
+
     /// One of its connections has gone; it may have another one by now.
     pub(super) fn hung_up(&mut self, number: u64, serial: u64) {
+        if let Some((_, gauge)) = self.ending.get(&number).filter(|(its, _)| *its == serial) {
+            if gauge.has_ended() {
+                self.log.told(number)
+            } else {
+                self.log.away(number)
+            }
+            self.ending.remove(&number);
+            return;
+        }
         let Some(stream) = self.streams.get_mut(&number) else { return };
         if stream.line.as_ref().is_none_or(|(its, _)| *its != serial) {
             return;
         }
         stream.line = None;
+        self.log.away(number);
         if stream.told { self.forget_cancelled(number) } else { self.close(number) }
     }
 
@@ -140,8 +167,10 @@ impl State {
         if self.standing == Some(number) {
             self.standing = None;
         }
-        for one in self.streams.remove(&number).map(|stream| stream.asked).unwrap_or_default() {
-            self.forget(&one, number);
+        if let Some(stream) = self.streams.remove(&number) {
+            stream.asked.iter().for_each(|one| self.forget(one, number));
+            let ending = stream.line.map(|(serial, inlet)| (number, (serial, inlet.gauge())));
+            self.ending.extend(ending);
         }
         self.log.over(number);
     }
@@ -158,12 +187,13 @@ impl State {
     /// Says something on a stream. False if it neither arrives nor is kept.
     pub(super) fn put(&mut self, number: u64, mut event: Event) -> bool {
         let Some(stream) = self.streams.get(&number) else { return false };
-        let kept = stream.told;
-        if kept {
-            self.log.add(number, &mut event);
+        let kept = stream.told && self.log.add(number, &mut event);
+        let arrives = stream.line.as_ref().is_some_and(|(_, inlet)| inlet.put(event));
+        if !arrives {
+            // Who has lost its connection meanwhile comes back for what is kept.
+            self.log.away(number);
         }
-        // Who has lost its connection meanwhile comes back for what is kept.
-        stream.line.as_ref().is_some_and(|(_, inlet)| inlet.put(event)) || kept
+        arrives || kept
     }
 
     /// Answers a request; `None` ends it without an answer.

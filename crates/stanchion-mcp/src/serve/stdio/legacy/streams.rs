@@ -133,16 +133,10 @@ impl Streams {
         for event in state.log.after(place) {
             inlet.put(event);
         }
-        if is_over {
-            return Resumed::Live { flow, ticket: Box::new(()), is_standing: false };
+        let serial = state.connect(number, inlet);
+        if !is_over {
+            state.deliver_backlog(number);
         }
-        let serial = state.number();
-        if let Some(stream) = state.streams.get_mut(&number)
-            && let Some((_, before)) = stream.line.replace((serial, inlet))
-        {
-            before.cut();
-        }
-        state.deliver_backlog(number);
         self.count(&state);
         let is_standing = state.standing == Some(number);
         Resumed::Live { flow, ticket: self.ticket(number, serial), is_standing }

@@ -18,7 +18,12 @@ fn told(streams: &Arc<Streams>, id: i64) -> (Outflow, Ticket, String) {
 }
 
 fn frames(flow: &mut Outflow) -> Vec<String> {
-    flow.waiting().unwrap().into_iter().map(|event: Event| event.frame).filter(|frame| !frame.is_empty()).collect()
+    flow.waiting()
+        .unwrap()
+        .into_iter()
+        .map(|event: Event| event.frame.to_string())
+        .filter(|frame| !frame.is_empty())
+        .collect()
 }
 
 fn resume(streams: &Arc<Streams>, id: &str) -> Option<(Outflow, Ticket)> {
@@ -47,6 +52,56 @@ fn what_the_server_says_goes_to_whoever_listens_and_else_to_the_stream_that_was_
     server.pass(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     let (mut flow, _ticket) = resume(&streams, &id).unwrap();
     assert_eq!(frames(&mut flow), [SAID, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+}
+
+fn answer(id: u64) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+#[test]
+fn what_others_say_does_not_take_away_an_answer_that_nobody_has_fetched() {
+    let streams = Arc::new(Streams::new());
+    let mut server = FromServer(Arc::clone(&streams));
+    let (flow, ticket, cut) = told(&streams, 1);
+    drop((flow, ticket));
+    server.pass(&answer(1));
+    // This one does not read, and loses its stream: it may come back as well.
+    let (mut flow, ticket, behind) = told(&streams, 2);
+    server.pass(&format!(r#"{{"jsonrpc":"2.0","method":"m","params":["{}"]}}"#, "x".repeat(9 << 20)));
+    server.pass(&answer(2));
+    assert!(flow.waiting().is_none());
+    let (_flow, _ticket, chatty) = told(&streams, 3);
+    (0..2000).for_each(|_| server.pass(SAID));
+    assert!(resume(&streams, &chatty).is_none());
+    let (mut again, _ticket) = resume(&streams, &cut).unwrap();
+    assert_eq!(frames(&mut again), [answer(1)]);
+    // What was too large for it gave way to the answer.
+    assert!(resume(&streams, &behind).is_none());
+    drop(ticket);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_over_has_one_connection_and_what_that_was_told_gives_way_first() {
+    let streams = Arc::new(Streams::new());
+    let mut server = FromServer(Arc::clone(&streams));
+    let (flow, ticket, id) = told(&streams, 1);
+    server.pass(&answer(1));
+    // It was put on its way, but not taken.
+    drop((flow, ticket));
+    let (mut first, ticket) = resume(&streams, &id).unwrap();
+    let (mut second, newest) = resume(&streams, &id).unwrap();
+    assert!(first.waiting().is_none() && first.is_cut());
+    assert_eq!(frames(&mut second), [answer(1)]);
+    // Who was cut leaves nothing behind, and does not count as told.
+    drop((first, ticket));
+    let (_flow, _ticket, _) = told(&streams, 2);
+    let mut fill = || (0..2000).for_each(|_| server.pass(SAID));
+    fill();
+    assert!(second.next().await.is_none());
+    drop((second, newest));
+    assert!(streams.lock().log.find(&id).is_some());
+    fill();
+    assert!(matches!(streams.resume(&id), Resumed::Unknown));
 }
 
 #[test]
