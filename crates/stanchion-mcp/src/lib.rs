@@ -28,4 +28,4 @@ pub use problem::{Problem, ProblemKind};
 pub use rule::{Fencing, KeySources, Locking, Rate, Rule};
 pub use session::{Client, Session};
 pub use template::ArgumentTemplate;
-pub use tool_call::KEY_NAMES;
+pub use tool_call::{KEY_NAMES, chosen_key};

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-use stanchion_core::{Error, ErrorKind, Fingerprint, Result};
+use stanchion_core::{CallKey, Error, ErrorKind, Fingerprint, Result};
 
 use crate::frame::{Frame, text_of};
+use crate::problem::{Problem, ProblemKind};
 use crate::rule::Fencing;
 use crate::splice::{members, pick, quoted};
 
@@ -16,6 +17,25 @@ use crate::splice::{members, pick, quoted};
 /// ```
 pub const KEY_NAMES: [&str; 4] =
     ["dev.stanchion/idempotencyKey", "io.mcp-gateway/idempotency-key", "idempotencyKey", "idempotency_key"];
+
+/// The key that a caller has chosen.
+///
+/// # If it fails
+/// [`ProblemKind::KeyInvalid`]: it is no key, or begins with `derived:`, as those do that we make of arguments. Nothing ran.
+///
+/// ```
+/// assert_eq!(stanchion_mcp::chosen_key("order-7")?.as_str(), "order-7");
+/// assert!(stanchion_mcp::chosen_key("derived:7").is_err());
+/// # Ok::<(), stanchion_mcp::Problem>(())
+/// ```
+pub fn chosen_key(text: &str) -> Result<CallKey, Problem> {
+    let bad = |why: String| Problem::new(ProblemKind::KeyInvalid, why);
+    if text.starts_with("derived:") {
+        return Err(bad("keys that begin with `derived:` are not the caller's to choose".to_owned()));
+    }
+    CallKey::new(text).map_err(|error| bad(error.to_string()))
+}
+
 const HOST_CALL_ID: &str = "claudecode/toolUseId";
 /// Where the fence of the lock goes.
 pub(crate) const FENCE: &str = "dev.stanchion/fence";

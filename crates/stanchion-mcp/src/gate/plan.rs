@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::hints::Hint;
 use crate::problem::{Problem, ProblemKind};
 use crate::rule::{Locking, Rule};
-use crate::tool_call::ToolCall;
+use crate::tool_call::{ToolCall, chosen_key};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -190,10 +190,7 @@ fn key_of(rule: &Rule, call: &ToolCall<'_>, caller: &Caller) -> Result<Option<Ca
     let sources = &rule.key;
     let carried = call.key(caller.key.as_deref(), sources.argument.as_deref(), sources.host_call_id).map_err(bad)?;
     match (carried.map(Cow::into_owned), sources.dedupe) {
-        (Some(key), _) if key.starts_with("derived:") => {
-            Err(Problem::new(ProblemKind::KeyInvalid, "keys that begin with `derived:` are the gateway's own"))
-        }
-        (Some(key), _) => CallKey::new(key).map(Some).map_err(bad),
+        (Some(key), _) => chosen_key(&key).map(Some),
         (None, Some(window)) => CallKey::derived(call.fingerprint()?, window).map(Some).map_err(bad),
         (None, None) => Ok(None),
     }

@@ -7,7 +7,7 @@ mod remote;
 mod stdio;
 
 pub use endpoint::{Body, Endpoint, Request, Visitor, full};
-pub use front::{Principal, Serve};
+pub use front::{ANONYMOUS, Principal, Serve};
 pub use key::idempotency_key;
 pub use remote::Remote;
 pub use stdio::{Nursery, Program, StdioEndpoint, StdioLimits};

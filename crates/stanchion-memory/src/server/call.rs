@@ -11,6 +11,7 @@ use super::answers::{self, Said};
 use super::arguments::{Call, Wanted};
 use super::keys::{Caller, Came, key_of};
 use super::tools::Spec;
+use super::updates::Own;
 use super::{Connection, tell};
 use crate::{MemoryError, Mutation};
 
@@ -65,11 +66,12 @@ impl Connection {
             Err(problem) => answers::problem(&problem, from.modern),
             Ok(Some(key)) => self.change_once(key, tool, &call, mutation, &from).await,
             Ok(None) => {
+                let own = self.server.updates.begin();
                 let said = match self.change(mutation).await {
                     Ok(said) => said,
                     Err(error) => return answers::failure(error, from.modern),
                 };
-                self.tell_all(&from).await;
+                self.tell_all(own, &from).await;
                 Ok(said)
             }
         }
@@ -81,12 +83,13 @@ impl Connection {
             let why = "idempotency keys are not remembered here";
             return answers::problem(&Problem::new(ProblemKind::StoreUnsuitable, why), modern);
         };
-        let mut has_changed = false;
-        let changed = &mut has_changed;
+        let mut changed = None;
+        let done = &mut changed;
         let work = || async {
+            let own = self.server.updates.begin();
             match self.change(mutation).await {
                 Ok(said) => {
-                    *changed = true;
+                    *done = Some(own);
                     Came::Done(said)
                 }
                 Err(error) if answers::may_have_changed(&error) => Came::Unknown(error.to_string()),
@@ -94,8 +97,8 @@ impl Connection {
             }
         };
         let said = keys.run(key, tool.name, &call.arguments, &from.caller, modern, work).await;
-        if has_changed {
-            self.tell_all(from).await;
+        if let Some(own) = changed {
+            self.tell_all(own, from).await;
         }
         said
     }
@@ -108,13 +111,14 @@ impl Connection {
 
     /// Tells everybody who wants to know that the graph has changed; the one who did it before its answer, as the official server
     /// does.
-    async fn tell_all(&self, from: &From) {
+    async fn tell_all(&self, own: Own, from: &From) {
         let is_told = !from.modern && self.session.is_subscribed();
-        self.server.updates.changed(|count| {
+        own.happened(|count| {
             if is_told {
                 self.session.told.fetch_max(count, Ordering::AcqRel);
             }
-        });
+        })
+        .await;
         if is_told {
             tell(&from.peer).await;
         }

@@ -13,6 +13,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, Service, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::json;
+use stanchion_mcp::serve::ANONYMOUS;
 
 use super::answers::{failure, no_such_method, noticed, unusable};
 use super::arguments::shown;
@@ -22,8 +23,6 @@ use super::shape::{Member, Shape, pretty};
 use super::{Connection, RESOURCE, tools};
 use crate::Query;
 
-/// Whose calls they are where nobody has a name: the user who runs us.
-const NOBODY: &str = "anonymous";
 const IDEMPOTENCY: &str = "dev.stanchion/idempotency";
 const URI: Shape = Shape::Object(&[Member::new("uri", Shape::Text)]);
 const PAGE: Shape = Shape::Object(&[Member::optional("cursor", Shape::Text)]);
@@ -42,7 +41,7 @@ impl Connection {
         let modern = is_modern(&context);
         let caller = context.extensions.get::<http::request::Parts>();
         let caller = caller.and_then(|parts| parts.extensions.get::<Caller>()).cloned();
-        let caller = caller.unwrap_or_else(|| Caller { principal: NOBODY.into(), key: None });
+        let caller = caller.unwrap_or_else(|| Caller { principal: ANONYMOUS.into(), key: None });
         From { peer: context.peer, meta: context.meta.0.0, caller, modern }
     }
 }

@@ -8,27 +8,28 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame as BodyFrame, SizeHint};
 use http_body_util::{BodyExt as _, Full};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::Value;
+use serde_json::{Value, json};
 use stanchion_core::Result;
 use stanchion_mcp::serve::{Body, Endpoint, Serve, Visitor, full, idempotency_key};
 use stanchion_mcp::stdio::FRAME_MAX;
 use stanchion_mcp::{Frame, splice};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
 
 use super::keys::Caller;
+use super::lines::mended;
 use super::running::{OneMore, Running};
+use super::sessions::Sessions;
 use super::{Connection, MemoryServer};
 
-/// So many clients of the eras with sessions may have one at the same time.
-const SESSIONS: usize = 1024;
-/// So long a session is kept for a client that is silent: people come back after lunch.
-const SILENT: Duration = Duration::from_secs(4 * 60 * 60);
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Serves clients at `/mcp` until `stop` is ready; then what is under way is answered. `front` says who may come: which hosts, which
 /// origins, which tokens.
@@ -58,8 +59,10 @@ pub async fn serve_http(
 }
 
 struct Http {
-    service: StreamableHttpService<Connection, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
+    service: StreamableHttpService<Connection, Sessions>,
+    sessions: Arc<Sessions>,
+    /// One after the other, so that there are never more than there may be.
+    opening: Mutex<()>,
     /// Requests whose answers are not yet out, and changes whose clients have gone.
     running: Running,
     stopping: watch::Sender<bool>,
@@ -67,14 +70,14 @@ struct Http {
 
 impl Http {
     fn new(server: MemoryServer) -> Self {
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(SILENT);
-        let sessions = Arc::new(sessions);
+        let sessions = Arc::new(Sessions::default());
         let stopping = watch::Sender::new(false);
         let config = StreamableHttpServerConfig::default()
             // The front has looked at them.
             .disable_allowed_hosts()
             .with_json_response(true)
+            // It would tell clients that they can take up a stream again.
+            .with_sse_retry(None)
             .with_max_request_body_bytes(FRAME_MAX);
         let (is_over, running) = (stopping.clone(), server.running.clone());
         let connection = move || {
@@ -83,14 +86,21 @@ impl Http {
             Ok(Connection { session: connection.session.until(&is_over), ..connection })
         };
         let service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
-        Self { service, sessions, running, stopping }
+        Self { service, sessions, opening: Mutex::default(), running, stopping }
     }
 
-    /// Would it be one more session, and one too many?
-    async fn is_too_many(&self, body: &Bytes) -> bool {
-        let text = String::from_utf8_lossy(body);
-        let is_new = Frame::parse(&text).is_ok_and(|frame| frame.method() == Some("initialize"));
-        is_new && self.sessions.sessions.read().await.len() >= SESSIONS
+    /// A session of somebody else is one that does not exist, and one of the own cannot take up a stream again.
+    fn session(&self, method: &Method, headers: &mut HeaderMap, principal: &str) -> Result<(), Box<Response<Body>>> {
+        let Some(id) = headers.get(SESSION_ID) else { return Ok(()) };
+        if !id.to_str().is_ok_and(|id| self.sessions.is_of(id, principal)) {
+            headers.insert(SESSION_ID, HeaderValue::from_static("unknown"));
+            return Ok(());
+        }
+        if method == Method::GET && headers.contains_key(LAST_EVENT_ID) {
+            let why = "Bad Request: streams cannot be taken up again here";
+            return Err(Box::new(refused(StatusCode::BAD_REQUEST, "null", -32600, why)));
+        }
+        Ok(())
     }
 }
 
@@ -100,18 +110,31 @@ impl Endpoint for Http {
         let key = match idempotency_key(request.headers()) {
             Ok(key) => key,
             Err(problem) => {
-                let text = String::from_utf8_lossy(request.body());
-                let id = Frame::parse(&text).ok().and_then(|frame| frame.raw_id()).unwrap_or("null").to_owned();
-                return said(StatusCode::BAD_REQUEST, problem.frame(&id, false));
+                return said(StatusCode::BAD_REQUEST, problem.frame(&raw_id(request.body()), false));
             }
         };
-        if self.is_too_many(request.body()).await {
-            return said(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions\n");
+        if let Some(mended) = may_need_mending(request.body()).then(|| mended(request.body())).flatten() {
+            *request.body_mut() = mended.into();
+        }
+        self.sessions.sweep(Instant::now()).await;
+        let method = request.method().clone();
+        if let Err(refused) = self.session(&method, request.headers_mut(), &visitor.principal) {
+            return *refused;
+        }
+        let opening = match is_initialize(request.body()) {
+            true => Some(self.opening.lock().await),
+            false => None,
+        };
+        if opening.is_some() && !self.sessions.make_room().await {
+            let (id, why) = (raw_id(request.body()), "there are as many sessions as there may be; try again later");
+            let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, &id, -32603, why);
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            return response;
         }
         request.extensions_mut().insert(Caller { principal: visitor.principal, key });
-        let is_post = request.method() == Method::POST;
         let response = self.service.handle(request.map(|body| Full::new(with_key(body)))).await;
-        match is_post {
+        drop(opening);
+        match method == Method::POST {
             true => response.map(|body| Counted { body, _counts: self.running.one_more() }.boxed()),
             false => response,
         }
@@ -134,7 +157,29 @@ impl Endpoint for Http {
 fn said(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(full(text));
     *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+fn refused(status: StatusCode, raw_id: &str, code: i32, why: &str) -> Response<Body> {
+    let error = json!({"code": code, "message": why});
+    said(status, format!(r#"{{"jsonrpc":"2.0","id":{raw_id},"error":{error}}}"#))
+}
+
+fn raw_id(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    Frame::parse(&text).ok().and_then(|frame| frame.raw_id()).unwrap_or("null").to_owned()
+}
+
+fn is_initialize(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(body);
+    Frame::parse(&text).is_ok_and(|frame| frame.method() == Some("initialize"))
+}
+
+/// Is it worth a closer look? Halves of characters are written as `\\ud8` to `\\udf`.
+fn may_need_mending(body: &[u8]) -> bool {
+    [&b"\\ud"[..], b"\\uD"].iter().any(|half| memchr::memmem::find(body, half).is_some())
+        || std::str::from_utf8(body).is_err()
 }
 
 /// A key in `params`, where `rmcp` would not find it, goes into `_meta`, unless one is there.
@@ -174,5 +219,43 @@ impl HttpBody for Counted {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sessions::SESSIONS;
+    use super::*;
+    use crate::GraphMemory;
+
+    #[tokio::test]
+    async fn when_every_session_is_in_use_one_more_is_refused_and_told_when_to_come_back() {
+        let server = Http::new(MemoryServer::new(Arc::new(GraphMemory::default())));
+        let ask = async |method: Method, session: Option<&HeaderValue>, body: &'static str| {
+            let mut request = Request::new(Bytes::from_static(body.as_bytes()));
+            *request.method_mut() = method;
+            let headers = request.headers_mut();
+            headers.insert("host", HeaderValue::from_static("localhost"));
+            headers.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
+            headers.insert("content-type", HeaderValue::from_static("application/json"));
+            headers.extend(session.map(|id| (SESSION_ID, id.clone())));
+            server.handle(request, Visitor { principal: "alice".into() }).await
+        };
+        let hello = r#"{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+        let mut streams = Vec::new();
+        for _ in 0..SESSIONS {
+            let opened = ask(Method::POST, None, hello).await;
+            assert_eq!(opened.status(), StatusCode::OK);
+            streams.push(ask(Method::GET, opened.headers().get(SESSION_ID), "").await);
+        }
+        let refused = ask(Method::POST, None, hello).await;
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers().get(RETRY_AFTER).unwrap(), "5");
+        let text = refused.into_body().collect().await.unwrap().to_bytes();
+        let said: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!((&said["id"], &said["error"]["code"]), (&json!("h"), &json!(-32603)), "{said}");
+        // One stops listening.
+        streams.pop();
+        assert_eq!(ask(Method::POST, None, hello).await.status(), StatusCode::OK);
     }
 }

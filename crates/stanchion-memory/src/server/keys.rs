@@ -9,7 +9,7 @@ use stanchion_core::claim::Response;
 use stanchion_core::{
     Call, CallKey, Effect, Error, ErrorKind, Fingerprint, Guard, InFlight, Policy, Reply, Result, Scope,
 };
-use stanchion_mcp::{KEPT_RESULT, KEY_NAMES, Problem, ProblemKind, frame_of};
+use stanchion_mcp::{KEPT_RESULT, KEY_NAMES, Problem, ProblemKind, chosen_key, frame_of};
 use tokio::sync::OnceCell;
 
 use super::answers::{self, Said};
@@ -55,9 +55,10 @@ impl Keys {
     where
         Open: Future<Output = Result<Guard>> + Send + 'static,
     {
-        // Repeating a mutation whose outcome is unknown leads to the same graph, so it may be repeated. A repetition that comes
-        // while the first call runs waits for its answer: mutations are short.
-        let policy = Policy::default().effect(Effect::Idempotent).in_flight(InFlight::Attach);
+        // A mutation whose outcome is unknown is not repeated: it would undo what others have done since. A repetition that comes
+        // while the first call runs waits for its answer: mutations are short. A store that can forget a key can forget the graph
+        // that it keeps as well, so it is good enough for both.
+        let policy = Policy::default().effect(Effect::NonIdempotent).in_flight(InFlight::Attach).allow_weak();
         Self {
             server: server.into(),
             open: Arc::new(move || Box::pin(open())),
@@ -125,19 +126,15 @@ pub(super) fn key_of(
     param: Option<&Value>,
     header: Option<&str>,
 ) -> Result<Option<CallKey>, Problem> {
-    let bad = |why: String| Problem::new(ProblemKind::KeyInvalid, why);
     let there = |value: &&Value| !value.is_null();
     let carried = KEY_NAMES.iter().find_map(|name| meta.get(*name).filter(there)).or(param.filter(there));
     let text = match (carried, header) {
         (Some(Value::String(text)), _) => text.as_str(),
-        (Some(_), _) => return Err(bad("an idempotency key is a text".to_owned())),
+        (Some(_), _) => return Err(Problem::new(ProblemKind::KeyInvalid, "an idempotency key is a text")),
         (None, Some(text)) => text,
         (None, None) => return Ok(None),
     };
-    if text.starts_with("derived:") {
-        return Err(bad("keys that begin with `derived:` are not the caller's to choose".to_owned()));
-    }
-    CallKey::new(text).map(Some).map_err(|error| bad(error.to_string()))
+    chosen_key(text).map(Some)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Messages on lines, between a client and `rmcp`: bounded, and nothing that comes is passed over in silence.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ use tokio::task::AbortHandle;
 
 use super::Session;
 use super::handler::shape_of;
+use crate::jsonl::mend_surrogates;
 
 /// So many requests are worked on at the same time. A client that sends more, and reads no answers, waits.
 const AT_ONCE: u32 = 32;
@@ -180,7 +182,11 @@ impl<W: AsyncWrite + Unpin> Reading<W> {
         if line.is_empty() {
             return;
         }
-        let message = match serde_json::from_slice(line) {
+        let message = serde_json::from_slice(line).or_else(|error| match mended(line) {
+            Some(text) => serde_json::from_str(&text),
+            None => Err(error),
+        });
+        let message = match message {
             Ok(Value::Object(message)) => message,
             Ok(_) => return self.out.refuse(None, ProblemKind::InvalidRequest, "the message is no object").await,
             Err(error) => return self.out.refuse(None, ProblemKind::ParseError, error.to_string()).await,
@@ -295,6 +301,16 @@ fn request_of(method: String, mut params: Option<Map<String, Value>>) -> Result<
         request.extensions.insert(meta);
     }
     Ok(request.into())
+}
+
+/// What was cut out of a text in the middle of a character, read as the official server and files of it are read: with U+FFFD in
+/// its place. `None`, if there is no such place.
+pub(super) fn mended(message: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(message);
+    mend_surrogates(&text).or(match text {
+        Cow::Owned(text) => Some(text),
+        Cow::Borrowed(_) => None,
+    })
 }
 
 enum Read {

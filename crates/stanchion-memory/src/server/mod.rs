@@ -8,6 +8,7 @@ mod http;
 mod keys;
 mod lines;
 mod running;
+mod sessions;
 mod shape;
 mod stdio;
 mod tools;

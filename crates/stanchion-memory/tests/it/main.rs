@@ -7,3 +7,4 @@ mod server;
 mod shared;
 mod shared_processes;
 mod shared_transfer;
+mod shared_turns;

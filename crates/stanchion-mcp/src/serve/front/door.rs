@@ -11,7 +11,11 @@ use sha2::{Digest as _, Sha256};
 use crate::serve::Visitor;
 
 /// The name of everybody, where nobody has a token.
-pub(super) const ANONYMOUS: &str = "anonymous";
+///
+/// ```
+/// assert_eq!(stanchion_mcp::serve::ANONYMOUS, "anonymous");
+/// ```
+pub const ANONYMOUS: &str = "anonymous";
 
 /// Somebody who may call, known by a token. Only its digest is kept.
 ///

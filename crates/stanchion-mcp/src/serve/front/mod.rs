@@ -16,7 +16,7 @@ use std::time::Duration;
 use stanchion_core::{Error, ErrorKind, RecordStore, Result};
 
 use self::door::Door;
-pub use self::door::Principal;
+pub use self::door::{ANONYMOUS, Principal};
 use crate::serve::Endpoint;
 use crate::stdio::FRAME_MAX;
 

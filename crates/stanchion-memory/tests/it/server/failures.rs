@@ -124,28 +124,46 @@ async fn what_was_found_on_the_way_is_said_once_beside_the_answer() {
     assert!(quiet.get("_meta").is_none() && quiet["content"].as_array().unwrap().len() == 1, "{quiet}");
 }
 
-#[tokio::test]
-async fn an_unknown_outcome_says_so_and_may_be_repeated_under_its_key() {
-    let memory = Scripted::new([Next::HappensAndFails(ErrorKind::OutcomeUnknown)]);
+fn remembering(memory: Arc<Scripted>) -> MemoryServer {
     let store = Arc::new(MemoryStore::new());
-    let server = MemoryServer::new(memory).keys("memory-test", move || {
+    MemoryServer::new(memory).keys("memory-test", move || {
         let store = Arc::clone(&store);
         async move { Ok(Guard::new(store, Arc::new(CasLock::new(MemoryStore::new())))) }
-    });
-    let mut client = Client::of(server);
-    let mut call = async || {
-        let params = json!({"name": "create_entities", "arguments": entities("Ada"), "idempotencyKey": "k"});
-        client.ask("tools/call", Some(params)).await["result"].take()
-    };
-    let unknown = call().await;
-    let data = &unknown["_meta"]["dev.stanchion/error"];
-    assert_eq!((&data["type"], &data["mayHaveExecuted"]), (&json!("outcome_unknown"), &json!(true)), "{unknown}");
-    // It had happened: the repetition runs, adds nothing, and its answer is what is remembered.
-    let repeated = call().await;
-    assert_eq!(repeated["structuredContent"], json!({"entities": []}), "{repeated}");
-    assert_eq!(call().await["_meta"]["dev.stanchion/replayed"], true);
+    })
+}
+
+async fn keyed(client: &mut Client, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "idempotencyKey": "k"});
+    client.ask("tools/call", Some(params)).await["result"].take()
+}
+
+#[tokio::test]
+async fn a_keyed_call_whose_outcome_is_unknown_is_not_run_again() {
+    let memory = Scripted::new([]);
+    let mut client = Client::of(remembering(Arc::clone(&memory)));
+    client.call("create_entities", entities("Ada")).await;
+    memory.next.lock().unwrap().push_back(Next::HappensAndFails(ErrorKind::OutcomeUnknown));
+    let add = json!({"observations": [{"entityName": "Ada", "contents": ["likes looms"]}]});
+    let unknown = keyed(&mut client, "add_observations", &add).await;
+    // It had happened, and somebody takes it back.
+    let deletion = json!({"entityName": "Ada", "observations": ["likes looms"]});
+    client.call("delete_observations", json!({"deletions": [deletion]})).await;
+    for said in [unknown, keyed(&mut client, "add_observations", &add).await] {
+        let data = &said["_meta"]["dev.stanchion/error"];
+        assert_eq!((&data["type"], &data["mayHaveExecuted"]), (&json!("outcome_unknown"), &json!(true)), "{said}");
+    }
     let graph = client.call("read_graph", json!({})).await;
-    assert_eq!(graph["structuredContent"]["entities"].as_array().unwrap().len(), 1);
+    assert_eq!(graph["structuredContent"]["entities"][0]["observations"], json!([]), "it was not brought back");
+}
+
+#[tokio::test]
+async fn a_keyed_call_that_changed_nothing_may_be_repeated_under_its_key() {
+    let mut client = Client::of(remembering(Scripted::new([Next::Fails(ErrorKind::Contended)])));
+    let busy = keyed(&mut client, "create_entities", &entities("Ada")).await;
+    assert_eq!(busy["_meta"]["dev.stanchion/error"]["type"], "lock_busy", "{busy}");
+    let done = keyed(&mut client, "create_entities", &entities("Ada")).await;
+    assert_eq!(done["structuredContent"], entities("Ada"), "{done}");
+    assert_eq!(keyed(&mut client, "create_entities", &entities("Ada")).await["_meta"]["dev.stanchion/replayed"], true);
 }
 
 #[tokio::test]

@@ -19,14 +19,14 @@ use super::support::{SOON, Slow, graph_server, modern_meta};
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-struct Running {
-    at: SocketAddr,
+pub(super) struct Running {
+    pub(super) at: SocketAddr,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<stanchion_core::Result<()>>,
 }
 
 impl Running {
-    async fn start(server: MemoryServer, front: Serve) -> Self {
+    pub(super) async fn start(server: MemoryServer, front: Serve) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -34,13 +34,13 @@ impl Running {
         Self { at, stop, serving }
     }
 
-    async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Exchange {
+    pub(super) async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Exchange {
         let headers: Vec<(&str, &str)> = [ACCEPT, JSON].into_iter().chain(headers.iter().copied()).collect();
         Exchange::new(self.at, "POST", "/mcp", &headers, &body.to_string()).await
     }
 
     /// A request of the era without sessions.
-    async fn modern(&self, method: &str, mut params: Value, more: &[(&str, &str)]) -> Exchange {
+    pub(super) async fn modern(&self, method: &str, mut params: Value, more: &[(&str, &str)]) -> Exchange {
         params["_meta"] = modern_meta();
         let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
         let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
@@ -50,63 +50,15 @@ impl Running {
         self.post(&headers, &body).await
     }
 
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         self.stop.send(()).unwrap();
         tokio::time::timeout(SOON, self.serving).await.expect("it ends").unwrap().unwrap();
     }
 }
 
-fn create(name: &str) -> Value {
+pub(super) fn create(name: &str) -> Value {
     let entity = json!({"name": name, "entityType": "t", "observations": []});
     json!({"name": "create_entities", "arguments": {"entities": [entity]}})
-}
-
-#[tokio::test]
-async fn a_session_of_the_older_eras_is_served_and_told_of_changes() {
-    let running = Running::start(graph_server(), Serve::new()).await;
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
-    let mut answer = running.post(&[], &hello).await;
-    assert_eq!(answer.status, 200);
-    let id = answer.header("mcp-session-id").unwrap().to_owned();
-    let result = answer.next().await.unwrap();
-    assert_eq!(result["result"]["serverInfo"]["name"], "memory-server", "{result}");
-    let session = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
-    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(running.post(&session, &ready).await.status, 202);
-    let ask = async |id: u64, method: &str, params: Value| {
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let mut exchange = running.post(&session, &request).await;
-        assert_eq!(exchange.status, 200);
-        loop {
-            let next = exchange.next().await.unwrap();
-            if next["id"] == id {
-                return next;
-            }
-        }
-    };
-    // Without a stream to be told on, it is not told, and nothing waits for it.
-    ask(100, "resources/subscribe", json!({"uri": "memory://knowledge-graph"})).await;
-    for id in 101..201 {
-        ask(id, "tools/call", create("x")).await;
-    }
-    ask(201, "resources/unsubscribe", json!({"uri": "memory://knowledge-graph"})).await;
-    let get: Vec<(&str, &str)> = [("Accept", "text/event-stream")].into_iter().chain(session).collect();
-    let mut stream = Exchange::new(running.at, "GET", "/mcp", &get, "").await;
-    assert_eq!(stream.status, 200);
-    ask(2, "resources/subscribe", json!({"uri": "memory://knowledge-graph"})).await;
-    let created = ask(3, "tools/call", create("Ada")).await;
-    assert_eq!(created["result"]["structuredContent"]["entities"][0]["name"], "Ada", "{created}");
-    assert!(created["result"].get("resultType").is_none(), "{created}");
-    let wrong = ask(4, "tools/call", json!({"name": "create_entities", "arguments": "x"})).await;
-    assert_eq!(wrong["error"]["code"], -32603, "{wrong}");
-    // A change of somebody else.
-    running.modern("tools/call", create("Charles"), &[]).await.next().await.unwrap();
-    let told = stream.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
-    // An open stream does not hold up the end.
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -230,28 +182,4 @@ async fn a_keyed_call_runs_on_without_its_client_and_the_end_waits_for_it() {
     assert_eq!(answer["result"]["_meta"]["dev.stanchion/replayed"], true, "{answer}");
     assert_eq!(answer["result"]["structuredContent"]["entities"][0]["name"], "Ada");
     again.stop().await;
-}
-
-#[tokio::test]
-async fn sessions_are_bounded_and_one_that_ends_makes_room() {
-    const MOST: usize = 1024;
-    let running = Running::start(graph_server(), Serve::new()).await;
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
-    let mut last = String::new();
-    for _ in 0..MOST {
-        let answer = running.post(&[], &hello).await;
-        assert_eq!(answer.status, 200);
-        last = answer.header("mcp-session-id").unwrap().to_owned();
-    }
-    assert_eq!(running.post(&[], &hello).await.status, 503);
-    // Who needs no session is served, and who has one, too.
-    assert_eq!(running.modern("tools/list", json!({}), &[]).await.status, 200);
-    let session = [("Mcp-Session-Id", last.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    assert_eq!(running.post(&session, &list).await.status, 200);
-    assert!(Exchange::new(running.at, "DELETE", "/mcp", &session, "").await.status < 300);
-    assert_eq!(running.post(&[], &hello).await.status, 200);
-    running.stop().await;
 }

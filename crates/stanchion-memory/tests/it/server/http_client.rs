@@ -45,13 +45,17 @@ impl Exchange {
 
     /// The next message, as an event or as the body; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Value> {
-        loop {
-            let line = tokio::time::timeout(SOON, self.lines.next_line()).await.expect("a line in time").unwrap()?;
-            let text = line.strip_prefix("data: ").unwrap_or(&line);
-            if text.starts_with('{') {
-                return Some(serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}")));
+        // For all of it: a stream without messages still has signs of life.
+        let message = async {
+            loop {
+                let line = self.lines.next_line().await.unwrap()?;
+                let text = line.strip_prefix("data: ").unwrap_or(&line);
+                if text.starts_with('{') {
+                    return Some(serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}")));
+                }
             }
-        }
+        };
+        tokio::time::timeout(SOON, message).await.expect("a message in time")
     }
 
     /// Everything there is.

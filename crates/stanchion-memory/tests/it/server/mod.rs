@@ -5,6 +5,7 @@ mod eras;
 mod failures;
 mod http;
 mod http_client;
+mod http_sessions;
 mod keyed;
 mod overload;
 mod random;

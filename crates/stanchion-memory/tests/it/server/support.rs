@@ -83,14 +83,17 @@ impl Client {
         to.flush().await.unwrap();
     }
 
-    /// The next message; `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Value> {
+    /// The next message as it is written; `None` at the end.
+    pub(super) async fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = tokio::time::timeout(SOON, self.from.read_line(&mut line)).await.expect("an answer in time");
-        match read.unwrap() {
-            0 => None,
-            _ => Some(serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"))),
-        }
+        (read.unwrap() > 0).then_some(line)
+    }
+
+    /// The next message; `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Value> {
+        let line = self.next_line().await?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}")))
     }
 
     /// The answer to this request; what comes before it is kept.
@@ -115,6 +118,12 @@ impl Client {
     pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let mut answer = self.ask("tools/call", Some(json!({"name": tool, "arguments": arguments}))).await;
         answer["result"].take()
+    }
+
+    /// Everything that is said without being asked, for longer than any watcher takes to see a change.
+    pub(super) async fn said_unasked(&mut self) -> Vec<Value> {
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        self.said_until_now().await
     }
 
     /// Everything that is said before the answer to a question that is asked now.
@@ -169,6 +178,11 @@ pub(super) struct Slow {
 impl Slow {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { graph: GraphMemory::default(), may: Semaphore::new(0), asked: Semaphore::new(0) })
+    }
+
+    /// A change that somebody else makes.
+    pub(super) async fn change_past(&self, mutation: Mutation) {
+        self.graph.change(mutation).await.unwrap();
     }
 }
 

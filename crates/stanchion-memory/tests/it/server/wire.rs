@@ -1,7 +1,11 @@
 //! The official server and ours are asked the same, and say the same, except for what is stated here.
 
+use std::sync::Arc;
+
+use futures_util::future::join_all;
 use serde_json::{Value, json};
-use stanchion_memory::{Compat, MemoryServer};
+use stanchion_core::MemoryStore;
+use stanchion_memory::{Compat, MemoryServer, SharedMemory};
 use stanchion_testkit::peers::Peers;
 use stanchion_testkit::peers_or_skip;
 
@@ -260,7 +264,25 @@ async fn what_the_official_server_passes_over_in_silence_is_answered() {
 #[tokio::test]
 async fn a_subscriber_is_told_what_the_official_server_tells_and_when() {
     let peers = peers_or_skip!();
-    let folder = tempfile::tempdir().unwrap();
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let shared = SharedMemory::new(Arc::new(MemoryStore::new()), SharedMemory::DEFAULT_NAME).unwrap();
+    let ours = [
+        graph_server(),
+        file_server(&folders[0], Compat::Append),
+        file_server(&folders[1], Compat::Strict),
+        MemoryServer::new(Arc::new(shared)),
+    ];
+    let clients = std::iter::once(Client::official(&peers, &folders[2])).chain(ours.map(Client::of));
+    let told = join_all(clients.map(heard)).await;
+    let counts: Vec<usize> = told[0].iter().map(Vec::len).collect();
+    assert_eq!(counts, [1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0]);
+    for (nth, ours) in ["graph", "append", "strict", "shared"].iter().enumerate() {
+        assert_eq!(told[nth + 1], told[0], "{ours}");
+    }
+}
+
+/// What a subscriber hears before the answer to each of its changes, and after it.
+async fn heard(mut client: Client) -> Vec<Vec<Value>> {
     let changes = [
         call("create_entities", json!({"entities": [entity("Ada", &[])]})),
         // Not even when nothing changes does the official server keep it to itself.
@@ -269,54 +291,39 @@ async fn a_subscriber_is_told_what_the_official_server_tells_and_when() {
         call("read_graph", json!({})),
         call("delete_entities", json!({"entityNames": ["Ada"]})),
     ];
-    let mut told = Vec::new();
-    for mut client in [Client::official(&peers, &folder), Client::of(MemoryServerOfQuietGraph::server())] {
-        client.initialize().await;
-        let uri = Some(json!({"uri": "memory://knowledge-graph"}));
-        let mut heard = Vec::new();
-        client.ask("resources/subscribe", uri.clone()).await;
-        for (method, params) in &changes {
-            client.ask(method, params.clone()).await;
-            // Before the answer, not after it.
-            heard.push(std::mem::take(&mut client.notified));
-        }
-        client.ask("resources/unsubscribe", uri).await;
-        client.ask(changes[0].0, changes[0].1.clone()).await;
-        heard.push(client.said_until_now().await);
-        told.push(heard);
+    client.initialize().await;
+    let uri = Some(json!({"uri": "memory://knowledge-graph"}));
+    let mut heard = Vec::new();
+    client.ask("resources/subscribe", uri.clone()).await;
+    for (method, params) in &changes {
+        client.ask(method, params.clone()).await;
+        heard.push(std::mem::take(&mut client.notified));
+        heard.push(client.said_unasked().await);
     }
-    assert_eq!(told[0], told[1]);
-    let counts: Vec<usize> = told[0].iter().map(Vec::len).collect();
-    assert_eq!(counts, [1, 1, 0, 0, 1, 0]);
+    client.ask("resources/unsubscribe", uri).await;
+    client.ask(changes[0].0, changes[0].1.clone()).await;
+    heard.push(client.said_unasked().await);
+    heard
 }
 
-/// A graph that nobody else can change, so that it never says that somebody did.
-#[derive(Debug, Default)]
-struct MemoryServerOfQuietGraph(stanchion_memory::GraphMemory);
-
-impl MemoryServerOfQuietGraph {
-    fn server() -> stanchion_memory::MemoryServer {
-        stanchion_memory::MemoryServer::new(std::sync::Arc::new(Self::default()))
+#[tokio::test]
+async fn half_a_character_is_stored_as_the_official_server_stores_it_except_that_it_is_a_replacement() {
+    let peers = peers_or_skip!();
+    let folder = tempfile::tempdir().unwrap();
+    let entity = r#"{"name":"Ada","entityType":"t","observations":["cut \ud83d","whole \ud83d\ude00"]}"#;
+    let params = format!(r#"{{"name":"create_entities","arguments":{{"entities":[{entity}]}}}}"#);
+    let line = format!(r#"{{"jsonrpc":"2.0","id":"half","method":"tools/call","params":{params}}}"#);
+    let mut said = Vec::new();
+    for mut client in [Client::official(&peers, &folder), Client::of(graph_server())] {
+        client.line(&line).await;
+        said.push(client.next_line().await.unwrap());
     }
-}
-
-#[async_trait::async_trait]
-impl stanchion_memory::Memory for MemoryServerOfQuietGraph {
-    async fn change(
-        &self,
-        mutation: stanchion_memory::Mutation,
-    ) -> Result<stanchion_memory::Changed, stanchion_memory::MemoryError> {
-        self.0.change(mutation).await
-    }
-
-    async fn read(
-        &self,
-        query: stanchion_memory::Query,
-    ) -> Result<(stanchion_memory::Selection, Vec<stanchion_memory::Notice>), stanchion_memory::MemoryError> {
-        self.0.read(query).await
-    }
-
-    async fn changed(&self) {
-        std::future::pending().await
-    }
+    assert!(serde_json::from_str::<Value>(&said[0]).is_err(), "it is half a character there: {}", said[0]);
+    let [official, ours] =
+        [said[0].replace(r#"cut \ud83d"#, "cut \u{fffd}").replace(r#"cut \\ud83d"#, "cut \u{fffd}"), said[1].clone()]
+            .map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    assert_eq!(ours, official);
+    assert_eq!(ours["id"], "half");
+    let observations = &ours["result"]["structuredContent"]["entities"][0]["observations"];
+    assert_eq!(*observations, json!(["cut \u{fffd}", "whole 😀"]));
 }
