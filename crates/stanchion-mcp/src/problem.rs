@@ -201,7 +201,9 @@ impl ProblemKind {
             Self::AnswerNotKept => "The call was executed once. Read its effect with another tool.",
             Self::UpstreamFailed => "Nothing was executed. Try again later.",
             Self::InvalidRequest | Self::ParseError => "Nothing was executed.",
-            Self::FileDamaged => "Nothing was changed. A person has to look at it: stanchion memory check, then repair.",
+            Self::FileDamaged => {
+                "Nothing was changed. A person has to look at it: stanchion memory check, then repair."
+            }
             Self::Internal => "It may have been executed. Look first.",
         }
     }

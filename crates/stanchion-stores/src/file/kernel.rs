@@ -89,10 +89,12 @@ impl FileLocks {
         self.key(&grant.key).lend(grant.owner, |file| Ok(rustix::io::dup(file)?))
     }
 
-    /// One attempt on this thread, for callers that are no task. It takes microseconds and waits for nobody.
+    /// One attempt on this thread, for callers that are no task. It takes microseconds and waits for nobody, whatever
+    /// `req.wait` says, not even for a stopped process in the middle of the lock's queue: what cannot be seen at once is busy.
+    /// Those who share a lock take turns at its table, where such a process can hold them up for a second.
     ///
     /// # If it fails
-    /// As [`try_acquire`](LockBackend::try_acquire).
+    /// As [`try_acquire`](LockBackend::try_acquire); the owner stands in no queue. `Contended` does not always name the holder.
     ///
     /// ```
     /// use stanchion_core::{Acquire, Key, Owner, Released, Wait};
@@ -104,7 +106,7 @@ impl FileLocks {
     /// # Ok::<(), stanchion_core::Error>(())
     /// ```
     pub fn try_now(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
-        self.key(&req.key).try_acquire(req, owner)
+        self.key(&req.key).try_now(req, owner)
     }
 
     /// The end of a grant on this thread. See [`try_now`](Self::try_now).
@@ -155,7 +157,7 @@ impl LockBackend for FileLocks {
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         // A free lock is got without waiting, so a busy task would keep its thread from all others.
         tokio::task::consume_budget().await;
-        self.try_now(req, owner)
+        self.key(&req.key).try_acquire(req, owner)
     }
 
     async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {

@@ -1,10 +1,10 @@
 //! One key of this process: who holds, who waits, and the thread that waits for them in the kernel.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use stanchion_core::{Acquire, Error, ErrorKind, Grant, Mode, Owner, Released, Result, Wait, contended};
+use stanchion_core::{Acquire, Error, ErrorKind, Grant, Holder, Mode, Owner, Released, Result, Wait, contended};
 use tokio::sync::Notify;
 
 use super::bell::Bell;
@@ -66,38 +66,66 @@ impl KeyLock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Unless another thread keeps it: it may be waiting there for the queue.
+    fn state_now(&self) -> Option<MutexGuard<'_, State>> {
+        // A thread that does not wait is through within microseconds.
+        for _ in 0..32 {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        }
+        None
+    }
+
     /// Whether nothing would be lost by forgetting this key.
     pub(super) fn is_idle(&self) -> bool {
-        let state = self.state();
+        let Some(state) = self.state_now() else { return false };
         state.holds.is_empty() && state.waiters.is_empty() && state.serving == [false, false]
     }
 
     pub(super) fn try_acquire(self: &Arc<Self>, req: &Acquire, owner: Owner) -> Result<Grant> {
         let mut state = self.state();
-        if let Some(held) = state.holds.get(&owner) {
-            return Ok(grant(req, owner, held));
-        }
-        if let Some(place) = state.waiters.iter().position(|w| w.owner == owner) {
-            return self.collect(&mut state, place, req, owner);
-        }
-        // Nobody overtakes: neither the waiters of this process nor those of others.
-        let queued = !state.waiters.is_empty() || (!self.files.queue.is_empty() && self.files.queue.has_live()?);
-        let holder = if queued {
-            None
-        } else {
-            match self.attempt(&mut state, req, owner)? {
-                Tried::Got(held) => {
-                    let grant = grant(req, owner, &held);
-                    state.holds.insert(owner, held);
-                    return Ok(grant);
-                }
-                Tried::Busy(holder) => holder,
-            }
+        let holder = match self.try_in_turn(&mut state, req, owner, Patience::Bounded)? {
+            Tried::Got(grant) => return Ok(grant),
+            Tried::Busy(holder) => holder,
         };
-        if req.wait != Wait::No {
+        if req.wait != Wait::No && !state.waiters.iter().any(|w| w.owner == owner) {
             self.enqueue(&mut state, req, owner)?;
         }
-        Err(contended(&self.files.key, holder.or_else(|| self.any_holder(&state))))
+        Err(contended(&self.files.key, holder.or_else(|| self.signed(&state)).or_else(|| self.next_in_line())))
+    }
+
+    /// As [`try_acquire`](Self::try_acquire), but waits for nothing, and never joins the queue. Whatever cannot be seen at
+    /// once is busy.
+    pub(super) fn try_now(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        let Some(mut state) = self.state_now() else { return Err(contended(&self.files.key, None)) };
+        match self.try_in_turn(&mut state, req, owner, Patience::No)? {
+            Tried::Got(grant) => Ok(grant),
+            Tried::Busy(holder) => Err(contended(&self.files.key, holder.or_else(|| self.signed(&state)))),
+        }
+    }
+
+    fn try_in_turn(&self, state: &mut State, req: &Acquire, owner: Owner, patience: Patience) -> Result<Tried<Grant>> {
+        if let Some(held) = state.holds.get(&owner) {
+            return Ok(Tried::Got(grant(req, owner, held)));
+        }
+        if let Some(place) = state.waiters.iter().position(|w| w.owner == owner) {
+            return self.collect(state, place, req, owner);
+        }
+        // Nobody overtakes: neither the waiters of this process nor those of others.
+        if !state.waiters.is_empty() || (!self.files.queue.is_empty() && self.files.queue.has_live(patience)?) {
+            return Ok(Tried::Busy(None));
+        }
+        Ok(match self.attempt(state, req, owner)? {
+            Tried::Got(held) => {
+                let grant = grant(req, owner, &held);
+                state.holds.insert(owner, held);
+                Tried::Got(grant)
+            }
+            Tried::Busy(holder) => Tried::Busy(holder),
+        })
     }
 
     fn attempt(&self, state: &mut State, req: &Acquire, owner: Owner) -> Result<Tried<Held>> {
@@ -117,15 +145,19 @@ impl KeyLock {
         }
     }
 
-    fn any_holder(&self, state: &State) -> Option<stanchion_core::Holder> {
+    /// Who holds, according to the lock file.
+    fn signed(&self, state: &State) -> Option<Holder> {
         let file = state.holds.values().map(|held| &held.lock).chain(&state.idle).next();
         let found = match file {
             Some(lock) => self.files.holders(&lock.file),
             None => self.files.holders(&self.files.open().ok()?.file),
         };
-        // Between a release and the next in line's signature there is none: then it is the next in line.
-        let next = || Some(stanchion_core::Holder::new(self.files.queue.waiters().ok()?.into_iter().next()?.0));
-        found.into_iter().next().or_else(next)
+        found.into_iter().next()
+    }
+
+    /// Between a release and the next in line's signature nobody holds: then it is the next in line.
+    fn next_in_line(&self) -> Option<Holder> {
+        self.files.queue.waiters().ok()?.into_iter().next().map(|(who, _)| Holder::new(who))
     }
 
     fn enqueue(self: &Arc<Self>, state: &mut State, req: &Acquire, owner: Owner) -> Result<()> {
@@ -150,9 +182,9 @@ impl KeyLock {
         Ok(())
     }
 
-    fn collect(&self, state: &mut State, place: usize, req: &Acquire, owner: Owner) -> Result<Grant> {
+    fn collect(&self, state: &mut State, place: usize, req: &Acquire, owner: Owner) -> Result<Tried<Grant>> {
         if state.waiters[place].outcome.is_none() {
-            return Err(contended(&self.files.key, self.any_holder(state)));
+            return Ok(Tried::Busy(None));
         }
         let outcome = state.waiters.remove(place).and_then(|waiter| waiter.outcome);
         self.moved.notify_all();
@@ -161,7 +193,7 @@ impl KeyLock {
                 let held = self.files.lift(held, req, owner)?;
                 let grant = grant(req, owner, &held);
                 state.holds.insert(owner, held);
-                Ok(grant)
+                Ok(Tried::Got(grant))
             }
             Some((Err(e), _)) => Err(e),
             None => Err(Error::new(ErrorKind::Unexpected, "a waiter without an outcome").with("key", &self.files.key)),

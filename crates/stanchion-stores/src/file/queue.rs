@@ -10,7 +10,6 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stanchion_core::{Error, ErrorKind, Identity};
@@ -31,8 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Queue {
     path: PathBuf,
-    /// The open list. The mutex is needed beside the kernel lock, which one open file takes only once.
-    list: Mutex<Option<Lockfile>>,
 }
 
 /// A place in the queue. Dropping it frees its lock, as the kernel does when the process dies; the number
@@ -43,26 +40,25 @@ pub(super) struct Ticket {
     _lock: File,
 }
 
-/// The locked list.
-struct Open<'a> {
-    guard: MutexGuard<'a, Option<Lockfile>>,
+/// The locked list, opened for this one use: the kernel lock belongs to the open file, so threads that shared one would need
+/// a mutex beside it, and whoever may wait only so long would wait there behind one who waits for ever.
+struct Open {
+    list: Lockfile,
     numbers: Vec<u64>,
     /// As they stand in the file, gaps included.
     raw: Vec<u64>,
 }
 
-impl Drop for Open<'_> {
+impl Drop for Open {
     fn drop(&mut self) {
-        if let Some(list) = self.guard.as_ref() {
-            list.unlock();
-        }
+        self.list.unlock();
     }
 }
 
 impl Queue {
     /// The queue whose list is `path`.
     pub(super) const fn new(path: PathBuf) -> Self {
-        Self { path, list: Mutex::new(None) }
+        Self { path }
     }
 
     fn ticket_path(&self, number: u64) -> PathBuf {
@@ -132,8 +128,14 @@ impl Queue {
     }
 
     /// Whether a live process waits; dead ones are struck off.
-    pub(super) fn has_live(&self) -> Result<bool, Error> {
-        let mut open = self.enter(Patience::Bounded)?;
+    ///
+    /// Who must not wait for the list at all takes somebody who is at it for one who waits.
+    pub(super) fn has_live(&self, patience: Patience) -> Result<bool, Error> {
+        let mut open = match (self.open(patience)?, patience) {
+            (Some(open), _) => open,
+            (None, Patience::No) => return Ok(true),
+            (None, _) => return Err(self.stuck()),
+        };
         let all = open.numbers.clone();
         Ok(self.last_live(&mut open, &all)?.is_some())
     }
@@ -159,7 +161,7 @@ impl Queue {
         Ok(waiters)
     }
 
-    fn last_live(&self, open: &mut Open<'_>, numbers: &[u64]) -> Result<Option<Lockfile>, Error> {
+    fn last_live(&self, open: &mut Open, numbers: &[u64]) -> Result<Option<Lockfile>, Error> {
         for number in numbers.iter().rev() {
             let path = self.ticket_path(*number);
             match open_existing(&path) {
@@ -176,52 +178,60 @@ impl Queue {
         Ok(None)
     }
 
-    fn enter(&self, patience: Patience) -> Result<Open<'_>, Error> {
+    fn enter(&self, patience: Patience) -> Result<Open, Error> {
+        self.open(patience)?.ok_or_else(|| self.stuck())
+    }
+
+    fn stuck(&self) -> Error {
+        Error::new(ErrorKind::Unavailable, "the lock's queue is held by a process that does not move")
+            .with("path", self.path.display())
+            .hint("look for a stopped process (state T) that uses this lock; continue or end it")
+    }
+
+    /// The locked list; `None` if somebody else had it for as long as there was patience.
+    fn open(&self, patience: Patience) -> Result<Option<Open>, Error> {
         let fail = |e| trouble("cannot open the queue", &self.path, e);
-        let mut guard = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let list = match guard.take() {
-                Some(list) => list,
-                None => Lockfile::open(&self.path).map_err(fail)?,
-            };
-            patience.lock(&list, &self.path)?;
+            let list = Lockfile::open(&self.path).map_err(fail)?;
+            if !patience.lock(&list).map_err(fail)? {
+                return Ok(None);
+            }
             if list.is_current(&self.path).map_err(fail)? {
                 let raw = read_numbers(&list.file).map_err(fail)?;
                 let mut numbers: Vec<u64> = raw.iter().copied().filter(|n| *n != 0).collect();
                 numbers.sort_unstable();
                 numbers.dedup();
-                *guard = Some(list);
-                return Ok(Open { guard, numbers, raw });
+                return Ok(Some(Open { list, numbers, raw }));
             }
         }
     }
 
-    fn append(&self, open: &mut Open<'_>, number: u64) -> io::Result<()> {
+    fn append(&self, open: &mut Open, number: u64) -> io::Result<()> {
         if (open.raw.len() + 1) * 8 > COMPACT_AT && (open.numbers.len() + 1) * 8 <= COMPACT_AT {
             let kept: Vec<u64> = open.numbers.iter().copied().chain([number]).collect();
             let bytes: Vec<u8> = kept.iter().flat_map(|n| n.to_le_bytes()).collect();
-            let list = open.list()?;
+            let list = &open.list.file;
             write_at(list, &bytes, 0)?;
             list.set_len(bytes.len() as u64)?;
             open.raw = kept;
         } else {
             let end = open.raw.len() as u64 * 8;
-            write_at(open.list()?, &number.to_le_bytes(), end)?;
+            write_at(&open.list.file, &number.to_le_bytes(), end)?;
             open.raw.push(number);
         }
         open.numbers.push(number);
         Ok(())
     }
 
-    fn strike(&self, open: &mut Open<'_>, number: u64) -> io::Result<()> {
+    fn strike(&self, open: &mut Open, number: u64) -> io::Result<()> {
         open.numbers.retain(|n| *n != number);
         if open.numbers.is_empty() {
-            open.list()?.set_len(0)?;
+            open.list.file.set_len(0)?;
             open.raw.clear();
         } else {
             for place in 0..open.raw.len() {
                 if open.raw[place] == number {
-                    write_at(open.list()?, &[0; 8], place as u64 * 8)?;
+                    write_at(&open.list.file, &[0; 8], place as u64 * 8)?;
                     open.raw[place] = 0;
                 }
             }
@@ -233,15 +243,11 @@ impl Queue {
     }
 }
 
-impl Open<'_> {
-    fn list(&self) -> io::Result<&File> {
-        self.guard.as_ref().map(|list| &list.file).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-}
-
 /// How long the list may be waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Patience {
+    /// While somebody else must not be held up: not at all.
+    No,
     /// On a thread of an async runtime: an error after a second.
     Bounded,
     /// On a thread of our own.
@@ -249,28 +255,29 @@ pub(super) enum Patience {
 }
 
 impl Patience {
-    fn lock(self, list: &Lockfile, path: &Path) -> Result<(), Error> {
-        let fail = |e| trouble("cannot lock the queue", path, e);
-        if matches!(self, Self::Endless) {
-            return list.lock(true).map_err(fail);
+    /// Whether it was got.
+    fn lock(self, list: &Lockfile) -> io::Result<bool> {
+        match self {
+            Self::No => list.try_lock(true),
+            Self::Endless => list.lock(true).map(|()| true),
+            Self::Bounded => {
+                let start = Instant::now();
+                for round in 0u32.. {
+                    if list.try_lock(true)? {
+                        return Ok(true);
+                    }
+                    if start.elapsed() > PATIENCE {
+                        break;
+                    }
+                    if round < 64 {
+                        std::thread::yield_now();
+                    } else {
+                        std::thread::park_timeout(Duration::from_micros(200));
+                    }
+                }
+                Ok(false)
+            }
         }
-        let start = Instant::now();
-        for round in 0u32.. {
-            if list.try_lock(true).map_err(fail)? {
-                return Ok(());
-            }
-            if start.elapsed() > PATIENCE {
-                break;
-            }
-            if round < 64 {
-                std::thread::yield_now();
-            } else {
-                std::thread::park_timeout(Duration::from_micros(200));
-            }
-        }
-        Err(Error::new(ErrorKind::Unavailable, "the lock's queue is held by a process that does not move")
-            .with("path", path.display())
-            .hint("look for a stopped process (state T) that uses this lock; continue or end it"))
     }
 }
 

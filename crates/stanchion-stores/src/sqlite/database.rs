@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
@@ -95,7 +96,7 @@ impl Database {
         }
         let turn = Turnstile::open(&path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut db = Connection::open_with_flags(&path, flags).map_err(|e| explain(&path, &e))?;
+        let mut db = Connection::open_with_flags(&path, flags).map_err(|e| unopened(&path, &e))?;
         let clock = {
             // Many processes may create one database at the same moment; here they do it one by one.
             let _turn = turn.enter()?;
@@ -105,7 +106,7 @@ impl Database {
             clock
         };
         if durability == Durability::Power {
-            sync(&path)?;
+            sync(&db, &turn, &path)?;
         }
         Ok(Self { db, clock, turn, path, transactions: 0 })
     }
@@ -142,14 +143,24 @@ impl Tidy {
 }
 
 /// Creates an empty file for the user alone, before SQLite would create one for everybody.
+///
+/// Here and everywhere else: a database that may be open in this process is never opened beside SQLite. POSIX takes all of a
+/// process's locks on a file away when it closes any descriptor of it; then another program that closes the database believes
+/// that it was the last one, and removes the log.
 fn create(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Err(Error::new(ErrorKind::Invalid, "the database is a folder")
             .with("path", path.display())
             .hint("name a file in it, as in sqlite:FOLDER/stanchion.db"));
     }
-    match private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path) {
-        Ok(_) => Ok(()),
+    // A link to where no file is yet: the file is made there.
+    let end = match std::fs::read_link(path) {
+        Ok(to) if !path.exists() => path.parent().map_or_else(|| to.clone(), |folder| folder.join(&to)),
+        _ => path.to_owned(),
+    };
+    match create_unopened(&end) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             Err(Error::new(ErrorKind::Invalid, "the folder of the database does not exist")
                 .with("path", path.display())
@@ -158,6 +169,35 @@ fn create(path: &Path) -> Result<()> {
         }
         Err(e) => Err(trouble("cannot open the database", path, e)),
     }
+}
+
+/// Those who create a file with a descriptor.
+static ONE_BY_ONE: Mutex<()> = Mutex::new(());
+
+/// Creates it without a descriptor where that is possible: another thread may open and lock the file as soon as it is there.
+fn create_unopened(path: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use rustix::io::Errno;
+        match mknodat(CWD, path, FileType::RegularFile, Mode::RUSR | Mode::WUSR, 0) {
+            // Not in this sandbox.
+            Err(Errno::PERM | Errno::NOSYS) => {}
+            made => return Ok(made?),
+        }
+    }
+    // While it is open, no other store of this process gets to the file.
+    let _one = ONE_BY_ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    private(OpenOptions::new().write(true).create_new(true)).open(path).map(drop)
+}
+
+/// Why the file does not open: SQLite does not tell a file that we may not read from one that is not there.
+fn unopened(path: &Path, e: &rusqlite::Error) -> Error {
+    #[cfg(unix)]
+    if let Err(denied) = rustix::fs::access(path, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK) {
+        return trouble("cannot open the database", path, denied.into());
+    }
+    explain(path, e)
 }
 
 fn prepare(db: &mut Connection, durability: Durability) -> rusqlite::Result<()> {
@@ -197,14 +237,34 @@ fn force(db: &Connection, durability: Durability) -> rusqlite::Result<()> {
 }
 
 /// Forces what others have made without that: a log outlives a power cut only beside its database.
-fn sync(path: &Path) -> Result<()> {
-    let fail = |e| trouble("cannot force the database to disk", path, e);
-    File::open(path).and_then(|file| file.sync_all()).map_err(fail)?;
+///
+/// SQLite does it, see [`create`]: when the whole log is in the database, the database is on disk. Where there is nothing to
+/// move, whoever moved the last of it has forced it.
+fn sync(db: &Connection, turn: &Turnstile, path: &Path) -> Result<()> {
+    let start = Instant::now();
+    // Who still reads what is older is in the way; writers are let through in between.
+    while checkpoint_is_busy(db, turn, path)? {
+        if start.elapsed() > BUSY {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "another program reads an old state of the database for too long",
+            )
+            .with("path", path.display())
+            .hint("end its transaction: until then nothing can be forced to disk; `fuser PATH` names it"));
+        }
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|e| trouble("cannot force the folder of the database to disk", folder, e))?;
     }
     Ok(())
+}
+
+fn checkpoint_is_busy(db: &Connection, turn: &Turnstile, path: &Path) -> Result<bool> {
+    let _turn = turn.enter()?;
+    db.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(|e| explain(path, &e))
 }
 
 /// Creates or checks the schema, and finds the store's time.

@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stanchion_core::{
-    Acquire, Begin, Begun, ErrorKind, Finish, Finished, Fused, Mode, Owner, Ran, Result, Separate, Wait,
-};
+use stanchion_core::{Begin, Begun, ErrorKind, Finish, Finished, Fused, Mode, Ran, Result, Separate};
 
 use super::rows::{Done, Fail, Rows};
 use super::store::SqliteStore;
@@ -69,7 +67,7 @@ impl Step {
             }
             Err(e) => return Err(e),
         };
-        let grant = match lock.as_ref().map(|lock| self.attempt(lock, *owner)) {
+        let grant = match lock.as_ref().map(|lock| self.locks.try_now(lock, *owner)) {
             None => None,
             Some(Ok(grant)) => Some(grant),
             // Whoever asks for the lock by itself is told the same; nothing was locked.
@@ -86,19 +84,6 @@ impl Step {
             *version = written;
         }
         Ok(came)
-    }
-
-    /// One attempt, which leaves no place in the queue behind.
-    fn attempt(&self, lock: &Acquire, owner: Owner) -> Result<stanchion_core::Grant> {
-        let once;
-        let lock = match lock.wait {
-            Wait::No => lock,
-            _ => {
-                once = lock.clone().wait(Wait::No);
-                &once
-            }
-        };
-        self.locks.try_now(lock, owner)
     }
 
     fn came(&self, begun: Begun) -> Came {

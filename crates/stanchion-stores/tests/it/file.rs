@@ -343,6 +343,50 @@ async fn only_the_user_can_read_the_files() {
     assert_eq!(mode(&folder.join("deploy.lock")), 0o600);
 }
 
+/// Whether a thread waits for this file in the kernel.
+pub(crate) fn is_waited_for(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = format!(":{}", std::fs::metadata(file).unwrap().ino());
+    let table = std::fs::read_to_string("/proc/locks").unwrap();
+    table.lines().any(|line| line.contains("->") && line.split_whitespace().any(|word| word.ends_with(&inode)))
+}
+
+/// With the queue's lock held, as by a process that was stopped in the middle, and a thread of ours that hangs there too.
+#[tokio::test]
+async fn a_process_that_is_stopped_in_the_queue_holds_up_an_attempt_for_a_second_at_most_and_try_now_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let locks =
+        Arc::new(stanchion_stores::FileLocks::open(folder.path(), stanchion_stores::Durability::Process).unwrap());
+    let grant = acquire(&*locks, &request("deploy")).await;
+    let (req, owner) = (request("deploy"), Owner::random());
+    locks.try_acquire(&req, owner).await.unwrap_err();
+    let file = folder.path().join("deploy.lock");
+    eventually(PATIENCE, "the waiter is through the queue", || async { is_waited_for(&file) }).await;
+    let stopped = std::fs::File::open(folder.path().join("deploy.queue")).unwrap();
+    stopped.lock().unwrap();
+    locks.release(&grant).await.unwrap();
+    locks.wait(&req, owner, tokio::time::Instant::now() + PATIENCE).await.unwrap();
+    let grant = locks.try_acquire(&req, owner).await.unwrap();
+    let (told, answers) = std::sync::mpsc::channel();
+    std::thread::spawn({
+        let locks = Arc::clone(&locks);
+        move || {
+            // Whatever it is asked for: it neither waits nor leaves a place in the queue.
+            told.send(locks.try_now(&request("deploy"), Owner::random()).unwrap_err()).unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let tried = runtime.block_on(locks.try_acquire(&attempt("deploy"), Owner::random()));
+            told.send(tried.unwrap_err()).unwrap();
+        }
+    });
+    let now = answers.recv_timeout(PATIENCE).expect("try_now hangs");
+    assert_eq!((now.kind(), now.holder().unwrap().identity.pid), (ErrorKind::Contended, std::process::id()));
+    assert_eq!(answers.recv_timeout(PATIENCE).expect("the attempt hangs").kind(), ErrorKind::Unavailable);
+    stopped.unlock().unwrap();
+    locks.release(&grant).await.unwrap();
+    acquire(&*locks, &request("deploy")).await;
+    assert!(locks.list("", Page::first(1)).await.unwrap()[0].waiters.is_empty());
+}
+
 #[tokio::test]
 async fn two_processes_never_take_over_the_same_stale_lease() {
     let folder = tempfile::tempdir().unwrap();

@@ -22,4 +22,6 @@ mod sqlite_fused;
 #[cfg(feature = "sqlite")]
 mod sqlite_guard;
 #[cfg(feature = "sqlite")]
+mod sqlite_own_lock;
+#[cfg(feature = "sqlite")]
 mod sqlite_transactional;

@@ -313,6 +313,18 @@ async fn unusable_paths_are_named() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_link_to_where_no_file_is_yet_is_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (link, file) = (folder.path().join("link.db"), folder.path().join("file.db"));
+    std::os::unix::fs::symlink("file.db", &link).unwrap();
+    store(&link).await.put(&key("a"), "1".into(), Cond::Absent, None).await.unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn only_the_user_can_read_the_database() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

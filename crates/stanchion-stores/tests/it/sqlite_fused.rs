@@ -183,3 +183,75 @@ async fn a_killed_caller_leaves_no_lock_and_at_most_one_open_claim() {
         interrupted = open;
     }
 }
+
+/// What `Locks` does: try, wait, try again.
+async fn acquire(locks: &Arc<dyn LockBackend>) -> Grant {
+    let (req, owner) = (lock().wait(Wait::Forever), Owner::random());
+    loop {
+        match locks.try_acquire(&req, owner).await {
+            Ok(grant) => return grant,
+            Err(e) => assert_eq!(e.kind(), ErrorKind::Contended, "{e}"),
+        }
+        locks.wait(&req, owner, tokio::time::Instant::now() + PATIENCE).await.unwrap();
+    }
+}
+
+/// The lock of the queue, as a process has it that was stopped in the middle.
+fn stopped_in_the_queue(folder: &Path) -> std::fs::File {
+    let queue = folder.join("store.db.locks/the%20lock.queue");
+    assert!(queue.metadata().unwrap().len() > 0, "nobody waits: this test is void");
+    let file = std::fs::File::open(queue).unwrap();
+    file.lock().unwrap();
+    file
+}
+
+/// `beginner` begins while the queue is held, and `other` writes something else meanwhile. The claim's version.
+async fn busy_while_another_writes(beginner: &Store, other: &Store, name: &str) -> stanchion_core::Version {
+    let (fused, claim) = (Arc::clone(&beginner.fused), begin(name));
+    let begun = tokio::spawn(async move { fused.begin(&claim).await });
+    let another = Key::new(format!("other {name}")).unwrap();
+    let written = other.records.put(&another, "".into(), Cond::Absent, None);
+    tokio::time::timeout(PATIENCE, written).await.expect("a write that has nothing to do with it hangs").unwrap();
+    let begun = tokio::time::timeout(PATIENCE, begun).await.expect("the beginning hangs").unwrap();
+    let Ok(Begun::Busy { version, refused }) = begun else { panic!("{name}: {begun:?}") };
+    assert_eq!(refused.kind(), ErrorKind::Contended, "{refused}");
+    version
+}
+
+/// The beginning is in a transaction while it looks at the lock: if it waited there, nobody could write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_process_that_is_stopped_in_the_locks_queue_holds_up_no_write_of_another_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let (holder, waiter) = (store(folder.path()).await, store(folder.path()).await);
+    let (beginner, other) = (store(folder.path()).await, store(folder.path()).await);
+    let held = acquire(&holder.locks).await;
+    let waiting = tokio::spawn({
+        let locks = Arc::clone(&waiter.locks);
+        async move { acquire(&locks).await }
+    });
+    let file = folder.path().join("store.db.locks/the%20lock.lock");
+    stanchion_testkit::eventually(PATIENCE, "the waiter is through the queue", || async {
+        crate::file::is_waited_for(&file)
+    })
+    .await;
+    let stopped = stopped_in_the_queue(folder.path());
+    busy_while_another_writes(&beginner, &other, "of a bystander").await;
+
+    // The waiter gets the lock; the thread that waited for it now hangs at the queue, in the process of the next beginning.
+    holder.locks.release(&held).await.unwrap();
+    let held = waiting.await.unwrap();
+    let version = busy_while_another_writes(&waiter, &other, "beside a thread that hangs").await;
+
+    stopped.unlock().unwrap();
+    waiter.locks.release(&held).await.unwrap();
+    let turn = async {
+        let mut claim = Begin { cond: Cond::Version(version), ..begin("beside a thread that hangs") };
+        // The thread may be at the queue for another moment.
+        while let Begun::Busy { version, .. } = waiter.fused.begin(&claim).await.unwrap() {
+            claim.cond = Cond::Version(version);
+            tokio::task::yield_now().await;
+        }
+        waiter.records.get(&claim.key).await.unwrap().unwrap().value
+    };
+    assert_eq!(tokio::time::timeout(PATIENCE, turn).await.expect("it never gets its turn"), "granted");
+}
