@@ -30,7 +30,8 @@ const STOP: Duration = Duration::from_secs(60);
 /// ours, which is therefore given again until it holds.
 ///
 /// A signal only asks, and on a busy machine it takes a while: the list of children is final when the parent stands still, and
-/// the data are free when the last child is gone. PostgreSQL refuses to start while one still holds the shared memory.
+/// the data are free when the last child is gone. PostgreSQL refuses to start while one still holds the shared memory. Killed, it leaves a
+/// segment of that behind; a machine has 4096 of them, and then no PostgreSQL starts any more.
 const WATCHER: &str = r#"
 dir=$1; shift
 pid=
@@ -57,6 +58,8 @@ end() {
   kill -KILL "$pid" $children 2>/dev/null
   wait "$pid" 2>/dev/null
   for child in $children; do await "$child" ZX; done
+  segment=$(sed -n '7s/.* //p' "$dir/data/postmaster.pid" 2>/dev/null)
+  [ -z "$segment" ] || ipcrm -m "$segment" 2>/dev/null
   pid=
 }
 while read -r order; do
