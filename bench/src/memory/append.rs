@@ -1,6 +1,5 @@
 //! The least that a safe write can be: take a file lock, append the line, give the lock back.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Outcome;
+use crate::gateway::echo::Request;
 
 /// A file that is only ever appended to, under a lock of its own.
 pub(super) struct Append {
@@ -38,16 +38,6 @@ impl Append {
         self.lock.unlock()?;
         Ok(written?)
     }
-}
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,8 @@ mod graph;
 mod in_process;
 mod jsonl;
 mod memory;
+#[cfg(test)]
+mod samples;
 mod server;
 mod shared;
 mod transfer;

@@ -49,14 +49,15 @@ struct Echo {
     writes: AtomicU64,
 }
 
+/// What every small server of ours looks at.
 #[derive(Deserialize)]
-struct Request<'a> {
+pub(crate) struct Request<'a> {
     #[serde(borrow)]
-    id: Option<&'a RawValue>,
+    pub(crate) id: Option<&'a RawValue>,
     #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
+    pub(crate) method: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    params: Option<&'a RawValue>,
+    pub(crate) params: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

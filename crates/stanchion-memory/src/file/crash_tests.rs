@@ -15,16 +15,8 @@ use super::reader::Reader;
 use super::record::{Ledger, Phase, Record, Stamp};
 use super::writer::{Job, Writer};
 use super::{Compat, FileMemory, FileOptions, Notices};
-use crate::{Addition, Deletion, Entity, Memory as _, MemoryError, Mutation, Outcome, Query, Relation, Selection};
-
-fn entity(name: &str, observations: &[&str]) -> Entity {
-    let observations = observations.iter().map(|&text| text.into()).collect();
-    Entity { name: name.into(), entity_type: "t".into(), observations }
-}
-
-fn relation(from: &str, to: &str) -> Relation {
-    Relation { from: from.into(), to: to.into(), relation_type: "r".into() }
-}
+use crate::samples::{entity, relation};
+use crate::{Addition, Deletion, Memory as _, MemoryError, Mutation, Outcome, Query, Selection};
 
 /// One of each kind; those with several lines are the hard ones.
 fn mutations() -> Vec<Mutation> {

@@ -1,6 +1,5 @@
 //! The lines by which a plan changes a file.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
@@ -57,7 +56,7 @@ pub(super) enum Piece {
 /// The next file: all of it, and where its lines will be.
 #[derive(Debug, Default)]
 pub(super) struct Next {
-    pub(super) pieces: VecDeque<Piece>,
+    pub(super) pieces: Vec<Piece>,
     pub(super) spans: Vec<Span>,
     pub(super) size: u64,
 }
@@ -116,34 +115,31 @@ impl Next {
         let Batch { bytes, spans } = batch.placed(self.size, false);
         self.size += bytes.len() as u64;
         self.spans.extend(spans);
-        self.new_bytes().extend_from_slice(&bytes);
+        self.push_bytes(&bytes);
     }
 
-    fn push_new(&mut self, kind: Kind, line: Vec<u8>) {
+    fn push_new(&mut self, kind: Kind, mut line: Vec<u8>) {
         self.spans.push(Span { start: self.size, length: line.len() as u64, kind, continues: false });
         self.size += line.len() as u64 + 1;
-        let bytes = self.new_bytes();
-        bytes.extend_from_slice(&line);
-        bytes.push(b'\n');
+        line.push(b'\n');
+        self.push_bytes(&line);
     }
 
     fn push_old(&mut self, span: &Span) {
         self.spans.push(Span { start: self.size, ..*span });
         self.size += span.length + 1;
-        match self.pieces.back_mut() {
+        match self.pieces.last_mut() {
             // Lines that stand together are copied together.
             Some(Piece::Old(range)) if range.end + 1 == span.start => range.end = span.end(),
-            _ => self.pieces.push_back(Piece::Old(span.start..span.end())),
+            _ => self.pieces.push(Piece::Old(span.start..span.end())),
         }
     }
 
-    fn new_bytes(&mut self) -> &mut Vec<u8> {
-        if !matches!(self.pieces.back(), Some(Piece::New(_))) {
-            self.pieces.push_back(Piece::New(Vec::new()));
-        }
-        match self.pieces.back_mut() {
-            Some(Piece::New(bytes)) => bytes,
-            _ => unreachable!("it was just put there"),
+    /// Adds lines of our own to the last piece that is of those.
+    fn push_bytes(&mut self, lines: &[u8]) {
+        match self.pieces.last_mut() {
+            Some(Piece::New(bytes)) => bytes.extend_from_slice(lines),
+            _ => self.pieces.push(Piece::New(lines.to_vec())),
         }
     }
 }

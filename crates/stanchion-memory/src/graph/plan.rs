@@ -171,15 +171,7 @@ fn drop_places<T>(all: &mut Vec<T>, gone: &BTreeSet<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn entity(name: &str, observations: &[&str]) -> Entity {
-        let observations = observations.iter().map(|&text| text.into()).collect();
-        Entity { name: name.into(), entity_type: "t".into(), observations }
-    }
-
-    fn relation(from: &str, to: &str) -> Relation {
-        Relation { from: from.into(), to: to.into(), relation_type: "r".into() }
-    }
+    use crate::samples::{entity, relation};
 
     fn done(graph: &mut Graph, mutation: Mutation) -> Outcome {
         let (plan, outcome) = graph.plan(&mutation).unwrap();

@@ -106,16 +106,8 @@ fn length(observations: &[String]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::{entity, relation};
     use crate::{Addition, Deletion, Query, to_jsonl};
-
-    fn entity(name: &str, observations: &[&str]) -> Entity {
-        let observations = observations.iter().map(|&text| text.into()).collect();
-        Entity { name: name.into(), entity_type: "t".into(), observations }
-    }
-
-    fn relation(from: &str, to: &str) -> Relation {
-        Relation { from: from.into(), to: to.into(), relation_type: "r".into() }
-    }
 
     #[test]
     fn the_size_is_known_to_the_byte_before_anything_is_written() {
