@@ -1,27 +1,18 @@
-//! `cargo xtask check`: documents that name what is there, and crates that know only whom they may.
+//! `cargo xtask check`: documents that name what is there, and crates that are and know only what they may.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
-use crate::shell::{Outcome, capture, step, workspace};
+use crate::dependencies;
+use crate::shell::{Outcome, step, workspace};
 
 /// Documents whose backticked paths must exist.
 const DOCUMENTS: &[&str] =
     &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/guarantees.md", "docs/benchmarks.md"];
 
-/// `crate` must not reach any of `never`, with all its features on.
-const FORBIDDEN: &[(&str, &[&str])] = &[
-    (
-        "stanchion-core",
-        &["hyper", "redis", "tokio-postgres", "rusqlite", "rustls", "clap", "mio", "socket2", "stanchion-stores"],
-    ),
-    ("stanchion-stores", &["clap", "stanchion-mcp", "stanchion-http", "openssl-sys", "aws-lc-sys"]),
-];
-
 pub(crate) fn run(_: &[String]) -> Outcome {
     step("paths in documents", paths)?;
-    step("forbidden dependencies", dependencies)
+    step("licences, bans and sources", dependencies::allowed)?;
+    step("forbidden dependencies", dependencies::edges)
 }
 
 fn paths() -> Outcome {
@@ -48,29 +39,4 @@ pub(crate) fn quoted(text: &str) -> impl Iterator<Item = &str> {
 fn looks_like_a_path(word: &str) -> bool {
     let tops = ["crates/", "docs/", "xtask/", "bench/", "examples/", ".ci/", ".config/"];
     tops.iter().any(|top| word.starts_with(top)) && !word.contains([' ', '*', '<', '{', '…'])
-}
-
-fn dependencies() -> Outcome {
-    let mut found = Vec::new();
-    for (name, never) in FORBIDDEN {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args([
-            "tree",
-            "--edges",
-            "normal",
-            "--all-features",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-            "--package",
-            name,
-        ]);
-        let tree = capture(command.current_dir(workspace()))?;
-        let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-        found.extend(
-            never.iter().filter(|never| names.contains(*never)).map(|never| format!("{name} depends on {never}")),
-        );
-    }
-    if found.is_empty() { Ok(()) } else { Err(found.join("\n")) }
 }

@@ -23,6 +23,11 @@ const ENGINES: &[Engine] = &[
     Engine { name: "valkey", binary: "valkey-server", packages: &["valkey-server"], optional: true },
     Engine { name: "postgres", binary: "postgres", packages: &["postgresql"], optional: false },
     Engine { name: "pgbouncer", binary: "pgbouncer", packages: &["pgbouncer"], optional: false },
+    Engine { name: "mariadb", binary: "mariadbd", packages: &["mariadb-server"], optional: false },
+    Engine { name: "etcd", binary: "etcd", packages: &["etcd-server"], optional: false },
+    Engine { name: "nats", binary: "nats-server", packages: &["nats-server"], optional: false },
+    Engine { name: "zookeeper", binary: "zkServer.sh", packages: &["zookeeper"], optional: false },
+    Engine { name: "consul", binary: "consul", packages: &["consul"], optional: true },
 ];
 
 pub(crate) fn run(_args: &[String]) -> Outcome {
@@ -98,7 +103,7 @@ fn find(engine: &Engine, folder: &Path) -> Option<PathBuf> {
     let system = || which(engine.binary).or_else(|| versioned(Path::new("/"), engine.binary));
     let root = folder.join("root");
     (!only_ours).then(system).flatten().or_else(|| {
-        let plain = ["usr/bin", "usr/sbin"].map(|part| root.join(part).join(engine.binary));
+        let plain = ["usr/bin", "usr/sbin", "usr/share/zookeeper/bin"].map(|part| root.join(part).join(engine.binary));
         plain.into_iter().find(|path| path.is_file()).or_else(|| versioned(&root, engine.binary))
     })
 }

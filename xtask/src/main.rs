@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod dependencies;
 mod engines;
 mod guarantees;
 mod packages;
@@ -35,7 +36,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: peers::run,
     },
     Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
-    Subcommand { name: "check", about: "paths in documents, forbidden dependencies", run: check::run },
+    Subcommand { name: "check", about: "paths in documents, licences, forbidden dependencies", run: check::run },
     Subcommand {
         name: "test",
         about: "engines, peers, all tests, all doc tests, one summary: test [FILTER...]",

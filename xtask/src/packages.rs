@@ -11,7 +11,11 @@ use std::process::Command;
 use crate::shell::{Outcome, capture};
 
 /// Names (or beginnings of names) that are struck out of the status copy.
-const STRUCK: [&str; 4] = ["redis", "valkey", "postgresql", "pgbouncer"];
+const STRUCK: [&str; 9] =
+    ["redis", "valkey", "postgresql", "pgbouncer", "mariadb", "etcd", "nats-server", "zookeeper", "consul"];
+
+/// A release that still has what later ones dropped: Consul. What both have comes from the machine's own, being newer.
+const OLDER: &str = "bullseye";
 
 /// Never unpacked: a second C library under a foreign loader crashes every program that finds it.
 const NEVER: [&str; 5] = ["libc6", "libc-bin", "libgcc-s1", "libstdc++6", "gcc-12-base"];
@@ -96,7 +100,7 @@ fn strike_out(status: &str) -> String {
     status.split_inclusive("\n\n").filter(|stanza| !ours(stanza)).collect()
 }
 
-/// The machine's own entries for its release, plus the same entry for that release's backports.
+/// The machine's own entries for its release, plus the same entry for that release's backports and for [`OLDER`].
 fn sources() -> Outcome<String> {
     let release = fs::read_to_string("/etc/os-release").map_err(|e| format!("no /etc/os-release: {e}"))?;
     let field = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
@@ -128,7 +132,9 @@ fn select(stanzas: &[String], codename: &str) -> Outcome<String> {
         }
         chosen.push(stanza.clone());
         if suites.split_whitespace().any(|suite| suite == codename) {
-            chosen.push(stanza.replace(&format!("Suites: {suites}"), &format!("Suites: {backports}")));
+            for other in [backports.as_str(), OLDER] {
+                chosen.push(stanza.replace(&format!("Suites: {suites}"), &format!("Suites: {other}")));
+            }
         }
     }
     if chosen.is_empty() {
@@ -176,6 +182,7 @@ mod tests {
         let text = select(&[old, vendor], "bookworm").unwrap();
         assert!(text.contains("Suites: bookworm\nComponents: main contrib\nSigned-By: /k.gpg"), "{text}");
         assert!(text.contains("Suites: bookworm-backports\nComponents: main contrib"), "{text}");
+        assert!(text.contains(&format!("Suites: {OLDER}\nComponents: main contrib")), "{text}");
         assert!(!text.contains("vendor"), "{text}");
     }
 
