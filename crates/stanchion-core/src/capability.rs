@@ -30,6 +30,21 @@ pub enum Survives {
     PowerLoss,
 }
 
+/// What a backend's locks are good for when machines and clocks misbehave.
+///
+/// ```
+/// use stanchion_core::{LockBackend, CasLock, MemoryStore, Purpose};
+/// assert_eq!(CasLock::new(MemoryStore::new()).capability().purpose, Purpose::Correctness);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Its fences grow for ever, so a store that checks them keeps effects apart.
+    Correctness,
+    /// It saves double work. Its fences may go back when nodes forget or clocks jump: where that would do harm, let the
+    /// protected store mint the token.
+    Efficiency,
+}
+
 /// What a backend can do and promise; one value per opened store.
 ///
 /// ```
@@ -52,6 +67,8 @@ pub struct Capability {
     pub shared_between_processes: bool,
     /// What an acknowledged write survives.
     pub survives: Survives,
+    /// What its locks are good for.
+    pub purpose: Purpose,
     /// Why acknowledged data may still be forgotten, if it may: such a store is *weak*.
     pub weak: Option<&'static str>,
 }

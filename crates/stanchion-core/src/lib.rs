@@ -44,7 +44,7 @@ mod versioned;
 pub use acquire::{Acquire, Mode, SLOTS_MAX, TTL_DEFAULT, TTL_RANGE, Wait};
 pub use call::{Call, ClaimId, Scope};
 pub use call_key::{CALL_KEY_MAX_BYTES, CallKey};
-pub use capability::{Capability, Hold, Survives};
+pub use capability::{Capability, Hold, Purpose, Survives};
 pub use cas_lock::CasLock;
 pub use chaos::{Chaos, ChaosLock, ChaosStore};
 pub use clock::{BootTime, Clock, ManualClock, SystemClock};

@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::{
-    BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore, Result,
-    Survives, SystemClock, Times, VALUE_MAX_BYTES, Version,
+    BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Purpose, Record, RecordStore,
+    Result, Survives, SystemClock, Times, VALUE_MAX_BYTES, Version,
 };
 
 /// Records in this process's memory. Clones share the records.
@@ -175,6 +175,7 @@ impl RecordStore for MemoryStore {
             fair: false,
             shared_between_processes: false,
             survives: Survives::Nothing,
+            purpose: Purpose::Correctness,
             weak: Some("records end with the process"),
         }
     }

@@ -41,6 +41,23 @@ pub struct CasLock<S> {
     /// When each seat ends at the latest, on our own clock; only for stores without a clock. Kept per seat and
     /// renewal, not per version: others who come and go change the version, and must not keep a dead holder alive.
     seen: Mutex<HashMap<Key, Ends>>,
+    /// Records that we wrote with a single seat, ours: while that seat surely lives, the release needs no look.
+    ours: Mutex<HashMap<Owner, Ours>>,
+}
+
+/// A record as we wrote it.
+#[derive(Debug)]
+struct Ours {
+    version: Version,
+    high: u64,
+    /// When its seat ends at the earliest, on our own clock.
+    until: BootTime,
+}
+
+/// What the record is taken for without a look. The compare-and-swap finds out whether that is true.
+enum Guess {
+    Absent,
+    Ours(Version, State),
 }
 
 /// By owner and last renewal.
@@ -59,11 +76,25 @@ impl<S: RecordStore> CasLock<S> {
     /// let _locks = stanchion_core::CasLock::new(stanchion_core::MemoryStore::new());
     /// ```
     pub fn new(store: S) -> Self {
-        Self { store, clock: Arc::new(SystemClock), seen: Mutex::default() }
+        Self { store, clock: Arc::new(SystemClock), seen: Mutex::default(), ours: Mutex::default() }
     }
 
     fn record_key(key: &Key) -> Key {
         Key::reserved("lock", key.as_str())
+    }
+
+    fn ours(&self) -> std::sync::MutexGuard<'_, HashMap<Owner, Ours>> {
+        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Grants that end without a release are forgotten once in a while.
+    fn remember(&self, owner: Owner, written: Ours) {
+        let mut ours = self.ours();
+        if ours.len() >= 1024 {
+            let now = self.clock.now();
+            ours.retain(|_, ours| now < ours.until);
+        }
+        ours.insert(owner, written);
     }
 
     fn state(&self, key: &Key, record: Option<&Record>) -> Result<State> {
@@ -88,25 +119,32 @@ impl<S: RecordStore> CasLock<S> {
         state
     }
 
-    /// Reads, decides, writes by compare-and-swap; again if somebody was faster.
+    /// Reads, decides, writes by compare-and-swap; again if somebody was faster. A good guess spares the first read.
     async fn change<T>(
         &self,
         key: &Key,
+        mut guess: Option<Guess>,
         decide: impl Fn(State) -> Result<Change<T>> + Sync,
     ) -> Result<(T, Option<Version>)> {
         let record_key = Self::record_key(key);
         // Each lost round means that somebody else's change went through, so the loop as a whole advances;
         // the bound only keeps a broken store from spinning for ever.
         for _ in 0..10_000 {
-            let found = self.store.get(&record_key).await?;
-            let (next, answer) = match decide(self.state(key, found.as_ref())?)? {
+            let (version, state) = match guess.take() {
+                Some(Guess::Absent) => (None, State::default()),
+                Some(Guess::Ours(version, state)) => (Some(version), state),
+                None => {
+                    let found = self.store.get(&record_key).await?;
+                    (found.as_ref().map(|record| record.version), self.state(key, found.as_ref())?)
+                }
+            };
+            let (next, answer) = match decide(state)? {
                 Change::Leave(answer) => return Ok((answer, None)),
                 Change::Write(next, answer) => (next, answer),
             };
-            let cond = found.as_ref().map_or(Cond::Absent, |record| Cond::Version(record.version));
+            let cond = version.map_or(Cond::Absent, Cond::Version);
             // The store's counter keeps later fences above `high`, unless a floor has lifted it.
-            let forget =
-                next.seats.is_empty() && found.as_ref().is_some_and(|record| next.high <= record.version.get());
+            let forget = next.seats.is_empty() && version.is_some_and(|version| next.high <= version.get());
             let written = if forget {
                 self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
                 self.store.delete(&record_key, cond).await.map(|()| None)
@@ -133,8 +171,9 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
         if req.floor == u64::MAX {
             return Err(Error::new(ErrorKind::Invalid, "no fence can be above this floor").with("floor", req.floor));
         }
+        let sent = self.clock.now();
         let (fence, version) = self
-            .change(&req.key, |mut state| {
+            .change(&req.key, Some(Guess::Absent), |mut state| {
                 if let Some(seat) = state.seat(owner) {
                     seat.renew(req.ttl);
                     let token = seat.token();
@@ -144,14 +183,20 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
                     return Err(lock::contended(&req.key, state.seats.first().map(Seat::holder)));
                 }
                 state.high = state.high.max(req.floor);
-                let high = state.high;
+                let (high, alone) = (state.high, state.seats.is_empty());
                 state.seats.push(Seat::new(req, owner));
-                Ok(Change::Write(state, Err(high)))
+                Ok(Change::Write(state, Err((high, alone))))
             })
             .await?;
         let token = match (fence, version) {
             (Ok(token), _) => token,
-            (Err(high), Some(version)) => FencingToken::new(State { high, ..State::default() }.minted(version), owner),
+            (Err((high, alone)), Some(version)) => {
+                let high = State { high, ..State::default() }.minted(version);
+                if alone {
+                    self.remember(owner, Ours { version, high, until: sent + req.ttl });
+                }
+                FencingToken::new(high, owner)
+            }
             (Err(_), None) => {
                 return Err(Error::new(ErrorKind::Unexpected, "a grant was not written").with("key", &req.key));
             }
@@ -178,8 +223,9 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     async fn withdraw(&self, _: &Acquire, _: Owner) {}
 
     async fn renew(&self, grant: &Grant, ttl: Duration) -> Renewal {
+        self.ours().remove(&grant.owner);
         let renewed = self
-            .change(&grant.key, |mut state| match state.seat(grant.owner) {
+            .change(&grant.key, None, |mut state| match state.seat(grant.owner) {
                 Some(seat) => {
                     seat.renew(ttl);
                     Ok(Change::Write(state, Renewal::Renewed))
@@ -191,7 +237,9 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<Released> {
-        let released = self.change(&grant.key, |mut state| {
+        let known = self.ours().remove(&grant.owner).filter(|ours| self.clock.now() < ours.until);
+        let guess = known.map(|ours| Guess::Ours(ours.version, State::held_by(grant, ours.high)));
+        let released = self.change(&grant.key, guess, |mut state| {
             if state.seat(grant.owner).is_none() {
                 return Ok(Change::Leave(Released::NotHeld));
             }
@@ -224,7 +272,7 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
             self.store.delete(&at, Cond::Version(record.version)).await?;
             return Ok(Released::Released);
         }
-        let evicted = self.change(key, |mut state| {
+        let evicted = self.change(key, None, |mut state| {
             if state.seats.is_empty() {
                 return Ok(Change::Leave(Released::NotHeld));
             }

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use crate::{Acquire, Error, ErrorKind, FencingToken, Holder, Identity, Key, Mode, Owner, Record, Result, Version};
+use crate::{
+    Acquire, Error, ErrorKind, FencingToken, Grant, Holder, Identity, Key, Mode, Owner, Record, Result, Version,
+};
 
 const MAGIC: &str = "stanchion-lock 1";
 
@@ -56,6 +58,13 @@ impl Seat {
 }
 
 impl State {
+    /// What stands there while `grant` is the only seat.
+    pub(super) fn held_by(grant: &Grant, high: u64) -> Self {
+        let fence = Some(grant.fence.number());
+        let (owner, mode, left, identity) = (grant.owner, grant.mode, grant.ttl, Identity::new("", 0));
+        Self { high, seats: vec![Seat { owner, mode, left, held: Duration::ZERO, fence, renewed: None, identity }] }
+    }
+
     /// The fence of a seat that is granted by writing this state as `version`.
     pub(super) fn minted(&self, version: Version) -> u64 {
         version.get().max(self.high.saturating_add(1))

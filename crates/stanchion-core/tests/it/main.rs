@@ -1,6 +1,7 @@
 //! Integration tests of the core, one binary.
 
 mod bad_input;
+mod cas_lock;
 mod chaos;
 mod claim;
 mod conformance;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use stanchion_core::{
-    Acquire, Capability, Error, ErrorKind, Grant, Hold, Key, LockBackend, LockInfo, Owner, Page, Released, Renewal,
-    Result, Survives,
+    Acquire, Capability, Error, ErrorKind, Grant, Hold, Key, LockBackend, LockInfo, Owner, Page, Purpose, Released,
+    Renewal, Result, Survives,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -150,6 +150,7 @@ impl LockBackend for FileLocks {
             fair: true,
             shared_between_processes: true,
             survives: if self.dir.sync { Survives::PowerLoss } else { Survives::ProcessCrash },
+            purpose: Purpose::Correctness,
             weak: None,
         }
     }

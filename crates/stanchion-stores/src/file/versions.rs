@@ -18,8 +18,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use stanchion_core::{
-    Capability, Cond, Error, ErrorKind, FencingToken, Hold, Key, Owner, Page, Record, RecordStore, Result, Survives,
-    Version, refused,
+    Capability, Cond, Error, ErrorKind, FencingToken, Hold, Key, Owner, Page, Purpose, Record, RecordStore, Result,
+    Survives, Version, refused,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -212,6 +212,7 @@ impl RecordStore for Versions {
             fair: false,
             shared_between_processes: true,
             survives: if self.dir.sync { Survives::PowerLoss } else { Survives::ProcessCrash },
+            purpose: Purpose::Correctness,
             weak: Some("a network file system's server decides what its clients still see after a failure"),
         }
     }

@@ -22,7 +22,7 @@ mod xact;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stanchion_core::{Capability, Error, ErrorKind, Fused, Hold, LockBackend, Result, Survives};
+use stanchion_core::{Capability, Error, ErrorKind, Fused, Hold, LockBackend, Purpose, Result, Survives};
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::{Backend, Durability, OpenOptions, Opened, StoreUrl};
@@ -183,6 +183,7 @@ impl Server {
             fair: hold == Hold::Lease,
             shared_between_processes: true,
             survives,
+            purpose: Purpose::Correctness,
             weak,
         }
     }

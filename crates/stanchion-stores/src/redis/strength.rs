@@ -1,7 +1,7 @@
 //! What this server can promise, read from its own settings.
 
 use ::redis::Value;
-use stanchion_core::{Capability, Hold, Result, Survives};
+use stanchion_core::{Capability, Hold, Purpose, Result, Survives};
 
 use super::link::Hub;
 use super::reply::text;
@@ -54,6 +54,7 @@ fn judge(answers: &[Value]) -> Capability {
         fair: true,
         shared_between_processes: true,
         survives: if power { Survives::PowerLoss } else { Survives::ProcessCrash },
+        purpose: Purpose::Correctness,
         weak,
     }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use stanchion_core::{
-    Begun, Capability, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Record, RecordStore, Result, Survives,
-    Version,
+    Begun, Capability, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Purpose, Record, RecordStore, Result,
+    Survives, Version,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -171,6 +171,7 @@ impl RecordStore for SqliteStore {
             clock: true,
             fair: false,
             shared_between_processes: true,
+            purpose: Purpose::Correctness,
             survives: if self.inner.durability == Durability::Power {
                 Survives::PowerLoss
             } else {

@@ -99,7 +99,10 @@ pub async fn opposite_orders_never_dead_lock(store: &StoreFactory) -> Outcome {
             for round in 0..500 {
                 let leases = locks.acquire_all(&wanted).await.must("both, in the end");
                 assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "round {round}: somebody else is inside");
-                tokio::task::yield_now().await;
+                // Of changing length, so that two who take turns do not fall into step.
+                for _ in 0..=round % 5 {
+                    tokio::task::yield_now().await;
+                }
                 inside.fetch_sub(1, Ordering::SeqCst);
                 leases.release().await.must("release");
             }
