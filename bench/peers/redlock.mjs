@@ -83,10 +83,13 @@ async function run(redlock, key, count, window) {
   }
 }
 
-const client = new Redis(job.place[0]);
-await client.ping();
+// One node, or those of a redlock: URL.
+const several = /^redlock:\/\/([^/?]*)/.exec(job.place[0]);
+const urls = several ? several[1].split(",").map((address) => `redis://${address}/`) : [job.place[0]];
+const clients = urls.map((url) => new Redis(url));
+await Promise.all(clients.map((client) => client.ping()));
 // Its own delays; without an end, because a contended task must not fail.
-const redlock = new Redlock([client], { retryCount: -1 });
+const redlock = new Redlock(clients, { retryCount: -1 });
 const input = createInterface({ input: process.stdin });
 console.log("READY");
 const line = await new Promise((resolve) => input.once("line", resolve).once("close", resolve));
@@ -110,4 +113,4 @@ console.log(
   }),
 );
 input.close();
-await client.quit();
+await Promise.all(clients.map((client) => client.quit()));

@@ -16,6 +16,8 @@ pub(crate) struct Arguments {
 pub(crate) enum What {
     /// Locks: uncontended, handed over, on every store, and the command line
     Locks(Options),
+    /// Locks on every store beside its raw commands, and all stores side by side; `locks --store NAME` is a part of it
+    Stores(Options),
     /// Guarded calls with key and lock, and their replay, on every store
     Guard(Options),
     /// The MCP gateway beside direct calls, a bare relay and other bridges
@@ -51,6 +53,10 @@ pub(crate) struct Options {
     /// How often every subject runs
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
+    /// Locks on this store beside its raw commands: mysql, etcd, zookeeper, consul, nats, dynamodb, redlock, every; may be
+    /// repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) store: Vec<String>,
     /// Only benchmarks whose name contains this; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
@@ -66,6 +72,14 @@ pub(crate) struct Options {
     /// Where `cargo xtask bench` has put the packages of other languages
     #[arg(long, value_name = "DIR")]
     pub(crate) peers: Option<PathBuf>,
+}
+
+impl Options {
+    /// `--store etcd` chooses the benchmarks whose names begin so.
+    pub(crate) fn of_its_stores(mut self) -> Self {
+        self.only.extend(self.store.iter().map(|store| format!("{store}-")));
+        self
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -3,15 +3,23 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use stanchion_testkit::engines::{Postgres, Redis};
+use stanchion_testkit::engines::{Consul, Dynalite, Etcd, MariaDb, Nats, Postgres, Redis, Server, Skip, ZooKeeper};
 use tempfile::TempDir;
 
 use crate::Outcome;
+use crate::plan::Store;
 
 pub(crate) struct Engines {
     runtime: tokio::runtime::Runtime,
     redis: OnceCell<Result<Redis, String>>,
     postgres: OnceCell<Result<Postgres, String>>,
+    mysql: OnceCell<Result<MariaDb, String>>,
+    etcd: OnceCell<Result<Etcd, String>>,
+    zookeeper: OnceCell<Result<ZooKeeper, String>>,
+    consul: OnceCell<Result<Consul, String>>,
+    nats: OnceCell<Result<Nats, String>>,
+    dynamodb: OnceCell<Result<Dynalite, String>>,
+    nodes: OnceCell<Result<Vec<Redis>, String>>,
     folder: TempDir,
     memory: TempDir,
 }
@@ -24,6 +32,13 @@ impl Engines {
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
             redis: OnceCell::new(),
             postgres: OnceCell::new(),
+            mysql: OnceCell::new(),
+            etcd: OnceCell::new(),
+            zookeeper: OnceCell::new(),
+            consul: OnceCell::new(),
+            nats: OnceCell::new(),
+            dynamodb: OnceCell::new(),
+            nodes: OnceCell::new(),
             folder: tempfile::Builder::new().prefix("stanchion-bench-").tempdir()?,
             memory: if memory.is_dir() {
                 TempDir::with_prefix_in("stanchion-bench-", memory)?
@@ -48,13 +63,66 @@ impl Engines {
         self.postgres.get_or_init(start).as_ref().map_err(String::clone)
     }
 
+    /// The URL of another engine, or why there is none. Those that keep data on disk force each commit to it.
+    pub(crate) fn store(&self, store: Store) -> Result<String, String> {
+        let url = match store {
+            Store::Mysql => self.begin(&self.mysql, MariaDb::options().fsync(true).try_start())?.url(),
+            Store::Etcd => self.begin(&self.etcd, Etcd::options().fsync(true).try_start())?.url(),
+            Store::ZooKeeper => self.begin(&self.zookeeper, ZooKeeper::try_start())?.url(),
+            Store::Consul => self.begin(&self.consul, Consul::try_start())?.url(),
+            Store::Nats => self.begin(&self.nats, Nats::try_start())?.url(),
+            Store::DynamoDb => self.begin(&self.dynamodb, Dynalite::try_start())?.url(),
+            Store::Redlock => self.nodes("")?,
+            Store::RedlockByTime => self.nodes("?fence=time")?,
+        };
+        Ok(url)
+    }
+
+    fn begin<'c, E>(
+        &self,
+        cell: &'c OnceCell<Result<E, String>>,
+        starting: impl Future<Output = Result<E, Skip>>,
+    ) -> Result<&'c E, String> {
+        let start = || self.runtime.block_on(starting).map_err(|skip| skip.to_string());
+        cell.get_or_init(start).as_ref().map_err(String::clone)
+    }
+
+    fn nodes(&self, options: &str) -> Result<String, String> {
+        let starting = async {
+            let mut nodes = Vec::new();
+            for _ in 0..5 {
+                nodes.push(Redis::try_start().await?);
+            }
+            Ok(nodes)
+        };
+        let nodes = self.begin(&self.nodes, starting)?;
+        let addresses: Vec<_> = nodes.iter().map(|node| node.addr().to_string()).collect();
+        Ok(format!("redlock://{}/{options}", addresses.join(",")))
+    }
+
     /// The servers that were started, with their versions.
     pub(crate) fn started(&self) -> Vec<String> {
-        let redis = self.redis.get().and_then(|r| r.as_ref().ok());
-        let postgres = self.postgres.get().and_then(|p| p.as_ref().ok());
-        let redis = redis.map(|r| format!("Redis {} (no persistence)", r.version()));
-        let postgres = postgres.map(|p| format!("PostgreSQL {} (fsync on)", p.version()));
-        redis.into_iter().chain(postgres).collect()
+        fn up<E>(cell: &OnceCell<Result<E, String>>) -> Option<&E> {
+            cell.get()?.as_ref().ok()
+        }
+        let said = |name: &str, server: Option<&Server>, how: &str| {
+            server.map(|server| format!("{name} {} ({how})", server.version()))
+        };
+        let nodes = up(&self.nodes).and_then(|nodes| nodes.first());
+        [
+            said("Redis", up(&self.redis).map(|e| &**e), "no persistence"),
+            said("PostgreSQL", up(&self.postgres).map(|e| &**e), "fsync on"),
+            said("MariaDB", up(&self.mysql).map(|e| &**e), "fsync on"),
+            said("etcd", up(&self.etcd).map(|e| &**e), "one node, fsync on"),
+            said("ZooKeeper", up(&self.zookeeper).map(|e| &**e), "one node, no fsync"),
+            said("Consul", up(&self.consul).map(|e| &**e), "one server, in memory"),
+            said("NATS", up(&self.nats).map(|e| &**e), "one server, file storage, its own fsync interval"),
+            said("dynalite", up(&self.dynamodb).map(|e| &**e), "an emulator of DynamoDB, in memory"),
+            said("5 x Redis", nodes.map(|e| &**e), "no persistence"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     /// A fresh folder on the disk of temporary files.

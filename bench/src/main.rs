@@ -1,4 +1,4 @@
-//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|guard|gateway|memory`.
+//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|stores|guard|gateway|memory`.
 //!
 //! Every subject runs in processes of its own, which this program starts as `stanchion-bench worker JOB`. A round
 //! runs every subject once, so a slow minute of the machine hits all of them; ratios are taken inside one round.
@@ -40,7 +40,8 @@ pub(crate) type Outcome<T = ()> = Result<T, Fault>;
 fn main() -> ExitCode {
     let done = match Arguments::parse().what {
         What::Worker { job } => worker::main(&job).map(|()| true),
-        What::Locks(options) => locks::SUITE.run(&options),
+        What::Locks(options) if options.store.is_empty() => locks::SUITE.run(&options),
+        What::Locks(options) | What::Stores(options) => locks::stores::SUITE.run(&options.of_its_stores()),
         What::Guard(options) => guard::SUITE.run(&options),
         What::Gateway(options) => gateway::run(&options),
         What::Memory(options) => memory::run(&options),

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::crew::Program;
 
 /// What `cargo xtask bench` installs, for the heading.
-pub(crate) const PACKAGES: [&str; 5] = [
+pub(crate) const PACKAGES: [&str; 6] = [
     "redis-py 8.1.0",
     "node redlock 5.0.0-beta.2",
     "ioredis 5.11.1",
+    "pottery 3.0.1",
     "idempotent 2.0.0",
     "aws-lambda-powertools 3.37.0",
 ];
@@ -16,6 +17,7 @@ pub(crate) const PACKAGES: [&str; 5] = [
 pub(crate) const RSLOCK: &str = "rslock";
 pub(crate) const REDIS_PY: &str = "redis-py Lock";
 pub(crate) const REDLOCK: &str = "node redlock";
+pub(crate) const POTTERY: &str = "pottery Redlock";
 pub(crate) const ALL: [&str; 3] = [RSLOCK, REDIS_PY, REDLOCK];
 
 pub(crate) fn rslock() -> Result<Program, String> {
@@ -30,6 +32,11 @@ pub(crate) fn redis_py(peers: Option<&Path>) -> Result<Program, String> {
 pub(crate) fn redlock(peers: Option<&Path>) -> Result<Program, String> {
     let packages = installed(peers, "node", "node_modules/redlock")?;
     Ok(Program::Script { interpreter: "node", script: script("redlock.mjs"), packages })
+}
+
+pub(crate) fn pottery(peers: Option<&Path>) -> Result<Program, String> {
+    let packages = installed(peers, "pottery", "pottery")?;
+    Ok(Program::Script { interpreter: "python3", script: script("pottery_redlock.py"), packages })
 }
 
 pub(crate) fn powertools(peers: Option<&Path>) -> Result<Program, String> {

@@ -24,6 +24,21 @@ pub(crate) enum Kind {
     Memory,
 }
 
+/// The engines beyond Redis and PostgreSQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Store {
+    Mysql,
+    Etcd,
+    ZooKeeper,
+    Consul,
+    Nats,
+    DynamoDb,
+    /// Five nodes, the fence written back to a majority.
+    Redlock,
+    /// The same nodes, fences made of time.
+    RedlockByTime,
+}
+
 /// Where a subject works.
 #[derive(Debug, Clone)]
 pub(crate) enum Place {
@@ -31,6 +46,8 @@ pub(crate) enum Place {
     Redis,
     /// The PostgreSQL server.
     Postgres,
+    /// Another engine.
+    Store(Store),
     /// A folder that is fresh in every round; the text stands before and behind its path.
     Folder(&'static str, &'static str),
     /// Fixed words.
@@ -71,6 +88,7 @@ impl Bench {
             let missing = match subject.place {
                 Place::Redis => engines.redis().err(),
                 Place::Postgres => engines.postgres().err(),
+                Place::Store(store) => engines.store(store).err(),
                 Place::Folder(..) | Place::Words(_) => None,
             };
             standing.stopped = standing.stopped.take().or(missing.map(|why| format!("SKIPPED: {why}")));
@@ -103,6 +121,7 @@ impl Bench {
         let mut place = match &subject.place {
             Place::Redis => vec![engines.redis()?.url()],
             Place::Postgres => vec![engines.postgres()?.url()],
+            Place::Store(store) => vec![engines.store(*store)?],
             Place::Folder(before, behind) => {
                 vec![format!("{before}{}{behind}", engines.fresh_folder(&key)?.display())]
             }

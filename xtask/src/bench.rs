@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks|guard|gateway|memory`: brings the engines and the peers, builds for release, measures.
+//! `cargo xtask bench locks|stores|guard|gateway|memory`: brings the engines and the peers, builds for release, measures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +8,8 @@ use crate::shell::{Outcome, capture, say, step, which, workspace};
 
 /// Their versions are part of the result, so they are named exactly.
 const PYTHON: &[&str] = &["redis==8.1.0", "aws-lambda-powertools==3.37.0", "boto3==1.44.0"];
+/// In a folder of its own, because it wants another redis-py.
+const POTTERY: &[&str] = &["pottery==3.0.1"];
 const NODE: &[&str] = &["redlock@5.0.0-beta.2", "ioredis@5.11.1"];
 
 /// The bridges that the gateway is measured beside: folder, package, what must be there afterwards, how to install it.
@@ -24,7 +26,7 @@ type Install = fn(&Path, &[&str]) -> Outcome<String>;
 pub(crate) fn run(args: &[String]) -> Outcome {
     if args.is_empty() {
         return Err(
-            "what? `cargo xtask bench locks|guard|gateway|memory [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
+            "what? `cargo xtask bench locks|stores|guard|gateway|memory [--store NAME] [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
                 .into(),
         );
     }
@@ -57,6 +59,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 fn bring_libraries(peers: &Path) -> Outcome {
     step("packages of other languages", || {
         bring("python", &peers.join("python"), PYTHON, &peers.join("python/aws_lambda_powertools"), python);
+        bring("pottery", &peers.join("pottery"), POTTERY, &peers.join("pottery/pottery"), python);
         bring("node redlock", &peers.join("node"), NODE, &peers.join("node/node_modules/redlock"), node);
         Ok(())
     })?;

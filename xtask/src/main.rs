@@ -9,6 +9,7 @@ mod engines;
 mod guarantees;
 mod packages;
 mod peers;
+mod shared;
 mod shell;
 mod summary;
 mod test;

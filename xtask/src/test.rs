@@ -11,12 +11,14 @@ use std::process::{Command, Stdio};
 use crate::engines;
 use crate::guarantees;
 use crate::peers;
+use crate::shared::Shared;
 use crate::shell::{Outcome, capture, say, step, workspace};
 use crate::summary::{self, Counts, Runner};
 
 pub(crate) fn run(filters: &[String]) -> Outcome {
     engines::run(&[])?;
     peers::run(&[])?;
+    let shared = Shared::open(engines::folder().join(format!("shared-{}", std::process::id())))?;
     let notes = engines::folder().join(format!("skips-{}", std::process::id()));
     let mut total = Counts::default();
     let mut failures = Vec::new();
@@ -27,7 +29,7 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
     let runs = [("tests", runner, tests), ("doc tests", Runner::Libtest, doctests(filters))];
     for (heading, runner, mut command) in runs {
         command.env("STANCHION_SKIPS", &notes).env("STANCHION_ENGINES", engines::folder());
-        command.env("STANCHION_PEERS", peers::folder());
+        command.env("STANCHION_PEERS", peers::folder()).env("STANCHION_SHARED", shared.folder());
         let mut counts = Counts::default();
         if let Err(failure) = step(heading, || follow(&mut command, runner, &mut counts, &mut passed)) {
             // A run that broke before it could count, at a compiler error for one, is not "0 failed".
@@ -40,6 +42,7 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
         }
         total += counts;
     }
+    drop(shared);
     let skips = take_skips(&notes);
     if filters.is_empty()
         && let Err(failure) = step("guarantees", || guarantees::compare(&passed, &skips))

@@ -8,6 +8,7 @@ mod embedded;
 mod postgres;
 mod redis;
 mod sqlite;
+pub(crate) mod stores;
 
 use crate::Outcome;
 use crate::arguments::Options;

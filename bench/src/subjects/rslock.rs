@@ -3,7 +3,7 @@
 use rslock::{Lock, LockManager};
 use std::time::Duration;
 
-use super::place;
+use super::nodes;
 use crate::Outcome;
 use crate::job::{Job, Tally};
 use crate::worker::{Client, on_runtime, run_tasks};
@@ -28,7 +28,7 @@ impl Client for Peer {
 
 pub(super) fn run(job: &Job) -> Outcome<Tally> {
     on_runtime(async {
-        let mut manager = LockManager::new(vec![place(job, 0)?]);
+        let mut manager = LockManager::new(nodes(job)?);
         // Its own delay of up to 200 ms; without an end, because a contended task must not fail.
         manager.set_retry(u32::MAX, Duration::from_millis(200));
         let clients: Vec<_> =

@@ -30,6 +30,7 @@ pub mod pause;
 mod policy;
 mod random;
 mod record;
+pub mod redlock;
 mod reply;
 mod retry;
 mod scope;

@@ -1,20 +1,50 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(any(
+    feature = "redis",
+    feature = "mysql",
+    feature = "etcd",
+    feature = "zookeeper",
+    feature = "consul",
+    feature = "nats",
+    feature = "dynamodb"
+))]
+mod address;
+mod doctor;
+mod elsewhere;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod in_transaction;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod inbox;
+#[cfg(any(feature = "etcd", feature = "zookeeper", feature = "consul"))]
+mod line;
 mod memory;
+#[cfg(any(feature = "redis", feature = "consul", feature = "nats"))]
+mod tls;
 mod url;
 
+#[cfg(feature = "consul")]
+mod consul;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(feature = "file")]
 mod file;
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "nats")]
+mod nats;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "redlock")]
+mod redlock;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,6 +52,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stanchion_core::{Error, ErrorKind, Fused, LockBackend, RecordStore, Result};
 
+pub use crate::doctor::{Finding, Grade};
 #[cfg(feature = "file")]
 pub use crate::file::FileLocks;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -45,6 +76,20 @@ pub static BACKENDS: &[&dyn Backend] = &[
     &redis::BACKEND,
     #[cfg(feature = "postgres")]
     &postgres::BACKEND,
+    #[cfg(feature = "redlock")]
+    &redlock::BACKEND,
+    #[cfg(feature = "mysql")]
+    &mysql::BACKEND,
+    #[cfg(feature = "etcd")]
+    &etcd::BACKEND,
+    #[cfg(feature = "zookeeper")]
+    &zookeeper::BACKEND,
+    #[cfg(feature = "consul")]
+    &consul::BACKEND,
+    #[cfg(feature = "nats")]
+    &nats::BACKEND,
+    #[cfg(feature = "dynamodb")]
+    &dynamodb::BACKEND,
 ];
 
 /// What an acknowledged write must survive.
@@ -177,6 +222,12 @@ pub trait Backend: Debug + Send + Sync {
     async fn open_locks(&self, url: StoreUrl, options: OpenOptions) -> Result<OpenedLocks> {
         Ok(self.open(url, options).await?.into())
     }
+
+    /// Looks at the engine for `stanchion doctor`: version, persistence, replication, clock, and what weakens our
+    /// promises. Opens the store as [`open`](Self::open) does, so what keeps it from opening is an error here too.
+    async fn examine(&self, url: StoreUrl, options: OpenOptions) -> Result<Vec<Finding>> {
+        Ok(doctor::of_capability(self.open(url, options).await?.locks.capability()))
+    }
 }
 
 /// Opens a store by its URL with default options.
@@ -226,6 +277,22 @@ pub async fn open_locks(url: &str, options: OpenOptions) -> Result<OpenedLocks> 
     backend.open_locks(url, options).await
 }
 
+/// Looks at the engine behind a store, for `stanchion doctor`.
+///
+/// # If it fails
+/// As [`open`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let findings = stanchion_stores::examine("memory:", Default::default()).await?;
+/// assert!(findings.iter().any(|finding| finding.topic == "durability"));
+/// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
+/// ```
+pub async fn examine(url: &str, options: OpenOptions) -> Result<Vec<Finding>> {
+    let (backend, url, options) = choose(url, options)?;
+    backend.examine(url, options).await
+}
+
 fn choose(url: &str, mut options: OpenOptions) -> Result<(&'static dyn Backend, StoreUrl, OpenOptions)> {
     let mut url = StoreUrl::parse(url)?;
     if let Some(durability) = url.take("durability") {
@@ -233,6 +300,12 @@ fn choose(url: &str, mut options: OpenOptions) -> Result<(&'static dyn Backend, 
     }
     let known = |backend: &&&dyn Backend| backend.schemes().contains(&url.scheme());
     let Some(backend) = BACKENDS.iter().find(known) else {
+        if let Some(feature) = elsewhere::feature(url.scheme()) {
+            let hint = format!("{}: is not in this build; install with --features {feature} (or full)", url.scheme());
+            return Err(Error::new(ErrorKind::Unsupported, "this build does not know such a store")
+                .with("scheme", url.scheme())
+                .hint(hint));
+        }
         let known: Vec<_> = BACKENDS.iter().flat_map(|b| b.schemes()).map(|s| format!("{s}:")).collect();
         return Err(Error::new(ErrorKind::Invalid, "unknown store scheme")
             .with("scheme", url.scheme())

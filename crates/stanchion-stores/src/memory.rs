@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stanchion_core::{CasLock, MemoryStore, Result};
 
-use crate::{Backend, OpenOptions, Opened, StoreUrl};
+use crate::{Backend, Finding, OpenOptions, Opened, StoreUrl, doctor};
 
 pub(crate) static BACKEND: Memory = Memory;
 
@@ -34,5 +34,12 @@ impl Backend for Memory {
             fused: None,
             shown: url.to_string(),
         })
+    }
+
+    async fn examine(&self, url: StoreUrl, options: OpenOptions) -> Result<Vec<Finding>> {
+        let mut findings = doctor::of_capability(self.open(url, options).await?.locks.capability());
+        let alone = Finding::weak("sharing", "no other process sees these locks and records");
+        findings.push(alone.fix("use sqlite: for all processes of a machine, a server for several machines"));
+        Ok(findings)
     }
 }

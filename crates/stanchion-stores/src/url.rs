@@ -161,6 +161,9 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
+/// Where what stands alone before the `@` is no user but a token.
+const TOKENS: [&str; 4] = ["consul", "consuls", "nats", "natss"];
+
 /// The URL with `user:password@` and everything that may hold a secret masked.
 fn show(scheme: &str, rest: &str, query: &str) -> String {
     let is_path = ["file", "sqlite", "memory"].contains(&scheme);
@@ -170,6 +173,7 @@ fn show(scheme: &str, rest: &str, query: &str) -> String {
             let slashes = if rest.starts_with("//") { "//" } else { "" };
             match user_info.split_once(':') {
                 Some((user, _)) => format!("{slashes}{user}:***{host}"),
+                None if TOKENS.contains(&scheme) => format!("{slashes}***{host}"),
                 None => format!("{slashes}{user_info}{host}"),
             }
         }
@@ -223,6 +227,9 @@ mod tests {
             ),
             ("postgres://a@pgb/x?listen_url=postgres%3A%2F%2Fapp%3Ahunter2%40db", "postgres://a@pgb/x?listen_url=***"),
             ("postgres://db/x?sslpassword=hunter2&schema=s", "postgres://db/x?sslpassword=***&schema=s"),
+            ("consul://hunter2@db:8500/?ns=s", "consul://***@db:8500/?ns=s"),
+            ("nats://hunter2@db:4222", "nats://***@db:4222"),
+            ("postgres://app@db/x", "postgres://app@db/x"),
             ("file:/srv/me@home/locks", "file:/srv/me@home/locks"),
         ] {
             let url = StoreUrl::parse(typed).unwrap();

@@ -3,6 +3,7 @@
 //! | need | use |
 //! |---|---|
 //! | a real Redis, Valkey, PostgreSQL or PgBouncer | [`engines`] |
+//! | the same one for many tests | [`engines::Shared`] |
 //! | a real MCP server, client or conformance suite | [`peers`] |
 //! | a network that loses replies at a chosen moment | [`FaultProxy`] |
 //! | another process to kill or freeze | [`process::Child`] |

@@ -68,6 +68,8 @@ pub(crate) enum Verb {
     Why(WhyArgs),
     /// Guard any HTTP service: keyed requests happen once, one at a time where a lock says so
     Proxy(Box<ProxyArgs>),
+    /// Look at the store: what it is, what weakens its promises, how to fix that, and whether it works
+    Doctor(crate::doctor::DoctorArgs),
     /// Find the servers of MCP clients, and put `stanchion wrap` before them
     Init(crate::init::InitArgs),
     /// Take `stanchion wrap` away again

@@ -9,9 +9,10 @@ pub(crate) const CODES: &[(u8, &str)] = &[
     (0, "done; or: the lock was busy and --if-busy skip was given"),
     (
         1,
-        "`demo`: a guarded call was lost; `memory check`, `memory repair`: the file is damaged; `memory import`: a part was not understood",
+        "`demo`: a guarded call was lost; `doctor`: a promise does not hold; `memory check`, `memory repair`: the file is damaged; `memory import`: a part was not understood",
     ),
     (2, "the command line is wrong"),
+    (3, "`doctor --strict`: something is weak"),
     (69, "the store cannot be reached"),
     (
         75,
@@ -48,7 +49,16 @@ pub(crate) fn code(kind: ErrorKind) -> u8 {
 
 /// `error:` and, if there is one, `hint:` on stderr.
 pub(crate) fn report(error: &Error) {
-    let mut text = format!("error: {error}");
+    let mut text = format!("error: {}", text(error));
+    if let Some(hint) = error.next_step() {
+        text += &format!("\nhint: {hint}");
+    }
+    say(&text);
+}
+
+/// The error and what caused it.
+pub(crate) fn text(error: &Error) -> String {
+    let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         let cause_text = cause.to_string();
@@ -57,10 +67,7 @@ pub(crate) fn report(error: &Error) {
         }
         source = cause.source();
     }
-    if let Some(hint) = error.next_step() {
-        text += &format!("\nhint: {hint}");
-    }
-    say(&text);
+    text
 }
 
 /// One line for a person, on stderr. A closed stderr is no reason to fail.

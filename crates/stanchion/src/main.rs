@@ -5,6 +5,7 @@ mod calls;
 mod claims;
 mod cli;
 mod demo;
+mod doctor;
 mod exit;
 mod help;
 mod init;
@@ -56,6 +57,7 @@ fn dispatch(cli: &Cli) -> Result<u8> {
         Verb::Memory(args) => block_on(memory::run(cli, args)),
         Verb::Init(args) => block_on(init::wrap(cli, args)),
         Verb::Unwrap(args) => block_on(init::unwrap(args)),
+        Verb::Doctor(args) => block_on(doctor::run(cli, args)),
         Verb::Demo(args) => demo::run(args),
         Verb::DemoWorker(args) => block_on(demo::worker(args)),
         Verb::Completions { shell } => Ok(help::completions(*shell)),

@@ -37,6 +37,18 @@ pub(crate) async fn open_locks(args: &StoreArgs) -> Result<OpenedLocks> {
     Ok(opened)
 }
 
+/// The chosen store as it is, with records or without.
+pub(crate) async fn open_any(args: &StoreArgs) -> Result<Opened> {
+    let mut opened = stanchion_stores::open_with(&url(args)?, options(args)).await?;
+    if let Some(chaos) = chaos(args) {
+        opened.locks = Arc::new(ChaosLock::new(opened.locks, chaos.clone()));
+        opened.records =
+            opened.records.map(|records| Arc::new(ChaosStore::new(records, chaos)) as Arc<dyn RecordStore>);
+        opened.fused = None;
+    }
+    Ok(opened)
+}
+
 /// The chosen store with its records: claims need both.
 ///
 /// # If it fails
@@ -104,14 +116,14 @@ impl Store {
     }
 }
 
-fn url(args: &StoreArgs) -> Result<String> {
+pub(crate) fn url(args: &StoreArgs) -> Result<String> {
     match &args.store {
         Some(url) => Ok(url.clone()),
         None => Ok(format!("sqlite:{}", home(args)?.join("stanchion.db").display())),
     }
 }
 
-fn options(args: &StoreArgs) -> OpenOptions {
+pub(crate) fn options(args: &StoreArgs) -> OpenOptions {
     OpenOptions::default().durability(args.durability)
 }
 

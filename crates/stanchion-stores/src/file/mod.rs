@@ -1,6 +1,7 @@
 //! `file:` — locks in a folder: the kernel's on a local disk, a heartbeat on a network file system.
 
 mod bell;
+pub(crate) mod doctor;
 mod heartbeat;
 mod held;
 mod kernel;
@@ -28,9 +29,11 @@ pub(crate) use self::{
     network::network_file_system,
     slip::{checksum, write_at},
 };
-use crate::{Backend, OpenOptions, Opened, OpenedLocks, StoreUrl};
+use crate::{Backend, Finding, OpenOptions, Opened, OpenedLocks, StoreUrl};
 
 pub(crate) static BACKEND: FileBackend = FileBackend;
+
+const MODES: &[&str] = &["auto", "kernel", "heartbeat"];
 
 #[derive(Debug)]
 pub(crate) struct FileBackend;
@@ -56,7 +59,23 @@ impl Backend for FileBackend {
     }
 
     async fn open_locks(&self, mut url: StoreUrl, options: OpenOptions) -> Result<OpenedLocks> {
-        let mode = url.take_choice("mode", &["auto", "kernel", "heartbeat"])?;
+        let mode = url.take_choice("mode", MODES)?;
+        self.open_as(mode, url, options)
+    }
+
+    async fn examine(&self, mut url: StoreUrl, options: OpenOptions) -> Result<Vec<Finding>> {
+        let mode = url.take_choice("mode", MODES)?;
+        let folder = path_of(&url)?;
+        let opened = self.open_as(mode, url, options)?;
+        let mut findings = crate::doctor::of_capability(opened.locks.capability());
+        findings.push(doctor::locks(&folder, mode));
+        findings.extend(doctor::folder(&folder));
+        Ok(findings)
+    }
+}
+
+impl FileBackend {
+    fn open_as(&self, mode: &str, mut url: StoreUrl, options: OpenOptions) -> Result<OpenedLocks> {
         let (stale, beat) = (url.take_duration("stale")?, url.take_duration("heartbeat")?);
         url.finish(&["mode", "stale", "heartbeat", "durability"])?;
         let folder = path_of(&url)?;

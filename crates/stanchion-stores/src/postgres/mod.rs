@@ -3,6 +3,7 @@
 //! Stores are opened by URL (`postgres://user:password@host:port/database`). What is public here is for programs that
 //! hold a transaction of their own.
 
+mod doctor;
 mod error;
 mod fused;
 mod hash;
@@ -25,7 +26,7 @@ use async_trait::async_trait;
 use stanchion_core::{Capability, Error, ErrorKind, Fused, Hold, LockBackend, Purpose, Result, Survives};
 use tokio_postgres::SimpleQueryMessage;
 
-use crate::{Backend, Durability, OpenOptions, Opened, StoreUrl};
+use crate::{Backend, Durability, Finding, OpenOptions, Opened, StoreUrl};
 
 use self::fused::PostgresFused;
 use self::listen::Listener;
@@ -86,16 +87,7 @@ impl Backend for Postgres {
 
     async fn open(&self, mut url: StoreUrl, options: OpenOptions) -> Result<Opened> {
         let shown = url.to_string();
-        let schema = Schema::new(&url.take("schema").unwrap_or_else(|| "stanchion".to_owned()))?;
-        let mode = url.take_choice("mode", &["lease", "session", "xact"])?;
-        let listen = url.take("listen_url");
-        let target = Target::take(&mut url)?;
-        let ears = listen.map_or_else(|| Ok(target.clone()), |listen| listen_target(&listen))?;
-        url.finish(&OPTIONS)?;
-        if mode == "xact" {
-            return Err(Error::new(ErrorKind::Unsupported, "mode=xact has no locks outside a transaction")
-                .hint("call stanchion_stores::postgres::lock_in_transaction inside yours, or use mode=lease"));
-        }
+        let Wanted { schema, mode, target, ears, .. } = Wanted::take(&mut url)?;
         let pool = Pool::new(target);
         schema.ensure(&pool).await?;
         let server = Server::read(&pool).await?;
@@ -124,6 +116,44 @@ impl Backend for Postgres {
         };
         let records = Arc::new(PostgresStore::new(pool, listener, &schema, records));
         Ok(Opened { locks, records: Some(records), fused, shown })
+    }
+
+    async fn examine(&self, mut url: StoreUrl, options: OpenOptions) -> Result<Vec<Finding>> {
+        let Wanted { schema, mode, target, ears, own_ears } = Wanted::take(&mut url)?;
+        let pool = Pool::new(target);
+        schema.ensure(&pool).await?;
+        let hold = if mode == "session" { Hold::Held } else { Hold::Lease };
+        let capability = Server::read(&pool).await?.capability(options.durability, hold);
+        let patient = doctor::Patient { pool: &pool, ears: &ears, own_ears, capability, asked: options.durability };
+        doctor::look(patient).await
+    }
+}
+
+/// What a store's URL asks for.
+struct Wanted {
+    schema: Schema,
+    mode: &'static str,
+    target: Target,
+    /// Where notifications come from.
+    ears: Target,
+    /// Whether that is an address of its own.
+    own_ears: bool,
+}
+
+impl Wanted {
+    fn take(url: &mut StoreUrl) -> Result<Self> {
+        let schema = Schema::new(&url.take("schema").unwrap_or_else(|| "stanchion".to_owned()))?;
+        let mode = url.take_choice("mode", &["lease", "session", "xact"])?;
+        let listen = url.take("listen_url");
+        let target = Target::take(url)?;
+        let own_ears = listen.is_some();
+        let ears = listen.map_or_else(|| Ok(target.clone()), |listen| listen_target(&listen))?;
+        url.finish(&OPTIONS)?;
+        if mode == "xact" {
+            return Err(Error::new(ErrorKind::Unsupported, "mode=xact has no locks outside a transaction")
+                .hint("call stanchion_stores::postgres::lock_in_transaction inside yours, or use mode=lease"));
+        }
+        Ok(Self { schema, mode, target, ears, own_ears })
     }
 }
 

@@ -4,7 +4,7 @@ use stanchion_core::{Error, ErrorKind};
 
 /// A failed call. Cloneable, because one failure may answer several operations.
 #[derive(Debug, Clone)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Nothing was sent.
     NotSent(ErrorKind, String),
     /// Sent; the answer is lost.
@@ -16,19 +16,19 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) fn lost(error: &::redis::RedisError) -> Self {
+    pub(crate) fn lost(error: &::redis::RedisError) -> Self {
         match error.code() {
             Some(code) => Self::Refused(code.to_owned(), error.detail().unwrap_or_default().to_owned()),
             None => Self::Lost(error.to_string()),
         }
     }
 
-    pub(super) fn no_script(&self) -> bool {
+    pub(crate) fn no_script(&self) -> bool {
         matches!(self, Self::Refused(code, _) if code == "NOSCRIPT")
     }
 
     /// The error for the caller of an operation that `writes`. Losing the answer to a read has no effect.
-    pub(super) fn into_error(self, store: &str, writes: bool) -> Error {
+    pub(crate) fn into_error(self, store: &str, writes: bool) -> Error {
         let error = match self {
             Self::NotSent(kind, why) => Error::new(kind, why),
             Self::Lost(why) => {

@@ -19,14 +19,26 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::fault::Fault;
 use super::options::Options;
 use super::script::Script;
-use super::tls;
+use crate::address::Address;
 
 /// A living connection, and the task that moves its bytes.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(crate) struct Link {
     connection: MultiplexedConnection,
     ended: Arc<AtomicBool>,
     driver: tokio::task::AbortHandle,
+    /// What the server said of itself before the first command, if somebody wanted to know.
+    #[cfg(feature = "redlock")]
+    pub(crate) greeting: Option<Greeting>,
+}
+
+/// `INFO server`, asked on a new connection before anything else: it tells whether this is the server of before.
+#[cfg(feature = "redlock")]
+#[derive(Debug, Clone)]
+pub(crate) struct Greeting {
+    pub(crate) info: String,
+    /// Read before it was asked.
+    pub(crate) asked: stanchion_core::BootTime,
 }
 
 impl Drop for Link {
@@ -45,12 +57,14 @@ impl Drop for End {
 }
 
 /// The server, and the connection to it if there is one.
-pub(super) struct Hub {
-    pub(super) options: Options,
+pub(crate) struct Hub {
+    pub(crate) options: Options,
     tls: Option<TlsConnector>,
     current: Mutex<Option<Arc<Link>>>,
     // Held while connecting; remembers the last failure, so that those who waited for it share it.
     connecting: tokio::sync::Mutex<Option<(Instant, Fault)>>,
+    #[cfg(feature = "redlock")]
+    greets: bool,
 }
 
 impl std::fmt::Debug for Hub {
@@ -63,13 +77,27 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 impl Hub {
-    pub(super) fn new(options: Options) -> Result<Self> {
-        let tls = if options.tls { Some(tls::connector(options.ca.as_deref())?) } else { None };
-        Ok(Self { options, tls, current: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+    pub(crate) fn new(options: Options) -> Result<Self> {
+        let tls = options.tls.as_ref().map(|files| Ok(TlsConnector::from(Arc::new(files.config()?)))).transpose()?;
+        Ok(Self {
+            options,
+            tls,
+            current: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
+            #[cfg(feature = "redlock")]
+            greets: false,
+        })
+    }
+
+    /// The same, and every connection begins with a [`Greeting`].
+    #[cfg(feature = "redlock")]
+    pub(crate) fn greeting(mut self) -> Self {
+        self.greets = true;
+        self
     }
 
     /// Runs a script. `NOSCRIPT` proves that nothing ran, so only then it is loaded and sent again.
-    pub(super) async fn eval(&self, script: &Script, command: &Cmd) -> Result<Value, Fault> {
+    pub(crate) async fn eval(&self, script: &Script, command: &Cmd) -> Result<Value, Fault> {
         match self.send(command).await {
             Err(fault) if fault.no_script() => {
                 self.send(script.load()).await?;
@@ -80,14 +108,19 @@ impl Hub {
     }
 
     /// Sends one command and awaits its answer, within the timeout.
-    pub(super) async fn send(&self, command: &Cmd) -> Result<Value, Fault> {
+    pub(crate) async fn send(&self, command: &Cmd) -> Result<Value, Fault> {
         let link = self.link().await?;
+        self.send_on(&link, command).await
+    }
+
+    /// As [`send`](Self::send), on this connection and no other.
+    pub(crate) async fn send_on(&self, link: &Arc<Link>, command: &Cmd) -> Result<Value, Fault> {
         let answer = link.connection.clone().send_packed_command(command).await;
-        self.judge(&link, answer.and_then(Value::extract_error))
+        self.judge(link, answer.and_then(Value::extract_error))
     }
 
     /// Sends two commands back to back on one connection.
-    pub(super) async fn send_both(&self, pipe: &::redis::Pipeline) -> Result<Vec<Value>, Fault> {
+    pub(crate) async fn send_both(&self, pipe: &::redis::Pipeline) -> Result<Vec<Value>, Fault> {
         let link = self.link().await?;
         let answer = link.connection.clone().send_packed_commands(pipe, 0, pipe.len()).await;
         self.judge(&link, answer)
@@ -112,12 +145,12 @@ impl Hub {
         }
     }
 
-    fn living(&self) -> Option<Arc<Link>> {
+    pub(crate) fn living(&self) -> Option<Arc<Link>> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.as_ref().filter(|link| !link.ended.load(Ordering::Acquire)).cloned()
     }
 
-    async fn link(&self) -> Result<Arc<Link>, Fault> {
+    pub(crate) async fn link(&self) -> Result<Arc<Link>, Fault> {
         if let Some(link) = self.living() {
             return Ok(link);
         }
@@ -159,13 +192,25 @@ impl Hub {
                 let _end = end;
                 driver.await;
             });
-            Ok(Link { connection, ended, driver: driver.abort_handle() })
+            #[cfg_attr(not(feature = "redlock"), expect(unused_mut, reason = "only a greeting changes it"))]
+            let mut link = Link {
+                connection,
+                ended,
+                driver: driver.abort_handle(),
+                #[cfg(feature = "redlock")]
+                greeting: None,
+            };
+            #[cfg(feature = "redlock")]
+            if self.greets {
+                link.greeting = Some(greet(&link).await?);
+            }
+            Ok(link)
         })
         .await
     }
 
     /// A connection that only listens.
-    pub(super) async fn subscriber(&self) -> Result<PubSub, Fault> {
+    pub(crate) async fn subscriber(&self) -> Result<PubSub, Fault> {
         self.within(async { PubSub::new(&self.options.login, self.stream().await?).await.map_err(unsent) }).await
     }
 
@@ -177,7 +222,7 @@ impl Hub {
 
     async fn stream(&self) -> Result<Box<dyn Stream>, Fault> {
         let io = |e: std::io::Error| unreachable(e.to_string());
-        let Options { host, port, .. } = &self.options;
+        let Address { host, port } = &self.options.server;
         let tcp = TcpStream::connect((host.as_str(), *port)).await.map_err(io)?;
         tcp.set_nodelay(true).map_err(io)?;
         let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
@@ -185,6 +230,17 @@ impl Hub {
         let tls = tls.connect(name, tcp).await.map_err(|e| unreachable(format!("TLS: {e}")))?;
         Ok(Box::new(tls))
     }
+}
+
+#[cfg(feature = "redlock")]
+async fn greet(link: &Link) -> Result<Greeting, Fault> {
+    let asked = stanchion_core::Clock::now(&stanchion_core::SystemClock);
+    let mut ask = Cmd::with_capacity(2, 16);
+    ask.arg("INFO").arg("server");
+    let answer = link.connection.clone().send_packed_command(&ask).await;
+    let answer = answer.and_then(Value::extract_error).map_err(unsent)?;
+    let info = super::reply::text(&answer).ok_or(Fault::Garbled)?.to_owned();
+    Ok(Greeting { info, asked })
 }
 
 fn unreachable(why: String) -> Fault {

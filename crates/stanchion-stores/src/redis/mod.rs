@@ -13,16 +13,16 @@
 //! | `{ns}:writes` | the channel on which written keys are named |
 
 mod combine;
-mod fault;
+mod doctor;
+pub(crate) mod fault;
 mod fused;
-mod link;
+pub(crate) mod link;
 mod locks;
-mod options;
+pub(crate) mod options;
 mod records;
-mod reply;
-mod script;
+pub(crate) mod reply;
+pub(crate) mod script;
 mod strength;
-mod tls;
 mod wake;
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use self::locks::RedisLocks;
 use self::options::Options;
 use self::records::RedisStore;
 use self::wake::Wake;
-use crate::{Backend, Durability, OpenOptions, Opened, StoreUrl};
+use crate::{Backend, Durability, Finding, OpenOptions, Opened, StoreUrl};
 
 pub(crate) static BACKEND: Redis = Redis;
 
@@ -57,7 +57,8 @@ impl Backend for Redis {
   timeout=5s           for the answer to a command
   connect_timeout=5s   for a new connection
   wait=N               a lock counts when N replicas have it, too
-  ca=PATH              rediss: trust this PEM file instead of the system's certificates"
+  ca=PATH              rediss: trust this PEM file instead of the system's certificates
+  cert=PATH, key=PATH  rediss: show this certificate"
     }
 
     async fn open(&self, mut url: StoreUrl, open: OpenOptions) -> Result<Opened> {
@@ -79,5 +80,9 @@ impl Backend for Redis {
         let records = Arc::new(RedisStore::new(hub, wake, &namespace, name, capability));
         let fused = together.then(|| RedisFused::new(Arc::clone(&records), Arc::clone(&locks)));
         Ok(Opened { locks, records: Some(records), fused: fused.map(|fused| Arc::new(fused) as _), shown })
+    }
+
+    async fn examine(&self, mut url: StoreUrl, open: OpenOptions) -> Result<Vec<Finding>> {
+        doctor::look(&Hub::new(Options::read(&mut url)?)?, open.durability).await
     }
 }

@@ -3,7 +3,7 @@
 use ::redis::Value;
 use stanchion_core::{FencingToken, Released};
 
-pub(super) fn text(value: &Value) -> Option<&str> {
+pub(crate) fn text(value: &Value) -> Option<&str> {
     match value {
         Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
         Value::SimpleString(text) => Some(text),
@@ -12,14 +12,14 @@ pub(super) fn text(value: &Value) -> Option<&str> {
 }
 
 /// A number, however the server chose to write it.
-pub(super) fn int(value: &Value) -> Option<u64> {
+pub(crate) fn int(value: &Value) -> Option<u64> {
     match value {
         Value::Int(number) => u64::try_from(*number).ok(),
         other => text(other)?.parse().ok(),
     }
 }
 
-pub(super) fn released(value: &Value) -> Option<Released> {
+pub(crate) fn released(value: &Value) -> Option<Released> {
     match value {
         Value::Int(1) => Some(Released::Released),
         Value::Int(0) => Some(Released::NotHeld),
@@ -28,12 +28,12 @@ pub(super) fn released(value: &Value) -> Option<Released> {
 }
 
 /// The token as our scripts compare it: see `touch.lua`.
-pub(super) fn write_token(token: &FencingToken) -> String {
+pub(crate) fn write_token(token: &FencingToken) -> String {
     format!("{:020}-{:016x}", token.number(), token.nonce())
 }
 
 /// Reads [`write_token`] back; nothing stored is `None`, nonsense is `Err`.
-pub(super) fn read_token(value: &Value) -> Result<Option<FencingToken>, ()> {
+pub(crate) fn read_token(value: &Value) -> Result<Option<FencingToken>, ()> {
     if *value == Value::Nil {
         return Ok(None);
     }

@@ -19,37 +19,37 @@ macro_rules! step {
     };
 }
 
-pub(super) static LOCKS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("locks.lua")));
-pub(super) static LIST: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("list.lua")));
-pub(super) static TOUCH: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("touch.lua")));
-pub(super) static WRITE: LazyLock<Script> = LazyLock::new(|| {
+pub(crate) static LOCKS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("locks.lua")));
+pub(crate) static LIST: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("list.lua")));
+pub(crate) static TOUCH: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("touch.lua")));
+pub(crate) static WRITE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(include_str!("condition.lua"), include_str!("write.lua"), include_str!("put.lua")))
 });
-pub(super) static SCAN: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scan.lua")));
+pub(crate) static SCAN: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scan.lua")));
 
-pub(super) static BEGIN: LazyLock<Script> = LazyLock::new(|| Script::new(step!("begin.lua")));
-pub(super) static FINISH: LazyLock<Script> = LazyLock::new(|| Script::new(step!("finish.lua")));
+pub(crate) static BEGIN: LazyLock<Script> = LazyLock::new(|| Script::new(step!("begin.lua")));
+pub(crate) static FINISH: LazyLock<Script> = LazyLock::new(|| Script::new(step!("finish.lua")));
 
 /// One script.
-pub(super) struct Script {
+pub(crate) struct Script {
     hash: String,
     load: Cmd,
 }
 
 impl Script {
-    fn new(code: &str) -> Self {
+    pub(crate) fn new(code: &str) -> Self {
         let mut load = ::redis::cmd("SCRIPT");
         load.arg("LOAD").arg(code);
         Self { hash: ::redis::Script::new(code).get_hash().to_owned(), load }
     }
 
     /// The command that loads it.
-    pub(super) fn load(&self) -> &Cmd {
+    pub(crate) fn load(&self) -> &Cmd {
         &self.load
     }
 
     /// The command that runs it on `keys`; arguments follow. The room is an estimate.
-    pub(super) fn on(&self, keys: &[&str], room: (usize, usize)) -> Cmd {
+    pub(crate) fn on(&self, keys: &[&str], room: (usize, usize)) -> Cmd {
         let mut command = Cmd::with_capacity(3 + keys.len() + room.0, 64 + room.1);
         command.arg("EVALSHA").arg(&self.hash).arg(keys.len());
         for key in keys {

@@ -4,6 +4,7 @@
 //! database of their own.
 
 mod database;
+mod doctor;
 mod fused;
 mod rows;
 mod store;
@@ -15,14 +16,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stanchion_core::{CasLock, Fused, LockBackend, Result};
+use stanchion_core::{CasLock, Error, ErrorKind, Fused, LockBackend, Result};
 
 use self::fused::SqliteFused;
 use self::store::SqliteStore;
 pub(crate) use self::transactional::finish_in_transaction;
 pub use self::transactional::{TransactionClaim, claim_in_transaction, install};
 use crate::file::{FileLocks, path_of};
-use crate::{Backend, Durability, OpenOptions, Opened, OpenedLocks, StoreUrl};
+use crate::{Backend, Durability, Finding, OpenOptions, Opened, OpenedLocks, StoreUrl};
 
 pub(crate) static BACKEND: Sqlite = Sqlite;
 
@@ -67,6 +68,16 @@ impl Backend for Sqlite {
         }
         let locks = Arc::new(FileLocks::open(beside(&path, ".locks"), options.durability)?);
         Ok(OpenedLocks { locks: locks.clone(), shown, files: Some(locks) })
+    }
+
+    async fn examine(&self, url: StoreUrl, options: OpenOptions) -> Result<Vec<Finding>> {
+        let path = path_of(&url)?;
+        let opened = self.open(url, options).await?;
+        let mut findings = crate::doctor::of_capability(opened.locks.capability());
+        let looked = tokio::task::spawn_blocking(move || doctor::look(&path, options.durability));
+        let gone = |e| Error::new(ErrorKind::Unexpected, "the look at the database broke off").because(e);
+        findings.extend(looked.await.map_err(gone)??);
+        Ok(findings)
     }
 }
 

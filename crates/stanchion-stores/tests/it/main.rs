@@ -1,13 +1,26 @@
 //! Every backend against the conformance suite and its own faults, one binary.
 
+#[cfg(feature = "consul")]
+mod consul;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "nats")]
+mod nats;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "redlock")]
+mod redlock;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 #[cfg(feature = "file")]
 mod file;
-#[cfg(any(feature = "sqlite", feature = "redis", feature = "postgres"))]
 mod guard;
 #[cfg(all(feature = "sqlite", feature = "postgres"))]
 mod inbox;

@@ -10,7 +10,7 @@ use std::process::Command;
 use super::user::command_as;
 
 /// System folders that are often missing from a user's `PATH`.
-const SYSTEM: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"];
+const SYSTEM: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/usr/share/zookeeper/bin"];
 
 /// Why an engine cannot run on this machine at all.
 ///
@@ -113,7 +113,7 @@ impl Program {
         let output = output.unwrap_or_else(|e| panic!("{} --version: {e}", self.path.display()));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.split_whitespace()
-            .map(|word| word.trim_start_matches("v="))
+            .map(|word| word.trim_start_matches("v=").trim_start_matches('v'))
             .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
             .unwrap_or_else(|| panic!("no version in {text:?} of {}", self.path.display()))
             .to_owned()
@@ -133,7 +133,10 @@ pub(super) fn find(engine: &str, binary: &str) -> Result<Program, Skip> {
             return Ok(Program { path, libraries: None });
         }
     }
-    let unpacked = ["usr/bin", "usr/sbin"].map(|part| root.join(part)).into_iter().chain(versioned(&root));
+    let unpacked = ["usr/bin", "usr/sbin", "usr/share/zookeeper/bin"]
+        .map(|part| root.join(part))
+        .into_iter()
+        .chain(versioned(&root));
     if let Some(path) = first_with(unpacked, binary) {
         return Ok(Program { path, libraries: libraries(&root) });
     }

@@ -25,20 +25,34 @@
 //! A missing program **fails** the test wherever `cargo xtask engines` could have brought it. It is a visible skip
 //! only where it cannot exist: use [`start_or_skip!`](crate::start_or_skip).
 
+mod consul;
+mod dynalite;
+mod etcd;
 mod locate;
+mod mysql;
+mod nats;
 mod pgbouncer;
 mod port;
 mod postgres;
 mod probe;
 mod redis;
 mod server;
+mod shared;
 mod user;
+mod zookeeper;
 
+pub use consul::{Consul, ConsulOptions};
+pub use dynalite::{Dynalite, DynaliteOptions};
+pub use etcd::{Etcd, EtcdCluster, EtcdOptions};
 pub use locate::Skip;
+pub use mysql::{MariaDb, MariaDbOptions};
+pub use nats::{Nats, NatsCluster, NatsOptions};
 pub use pgbouncer::{PgBouncer, PoolMode};
 pub use postgres::{Postgres, PostgresOptions};
 pub use redis::{Redis, RedisOptions, Valkey};
 pub use server::Server;
+pub use shared::{Shareable, Shared};
+pub use zookeeper::{ZooKeeper, ZooKeeperEnsemble, ZooKeeperOptions};
 
 /// Starts an engine, or leaves the test with a visible `SKIPPED` line where the engine cannot exist.
 ///

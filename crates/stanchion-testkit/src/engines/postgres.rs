@@ -13,6 +13,7 @@ use super::locate::{self, Program, Skip};
 use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
+use super::shared::Shareable;
 use super::user::{give_to, unprivileged};
 
 /// Part of the template's name; raise it with every change to what [`make_template`] does.
@@ -244,6 +245,22 @@ impl Deref for Postgres {
 
     fn deref(&self) -> &Server {
         &self.server
+    }
+}
+
+impl Shareable for Postgres {
+    const NAME: &'static str = "postgres";
+
+    async fn start_to_share() -> Result<Postgres, Skip> {
+        Postgres::try_start().await
+    }
+
+    fn server(&self) -> &Server {
+        &self.server
+    }
+
+    fn attach(server: Server) -> Postgres {
+        Postgres { server }
     }
 }
 

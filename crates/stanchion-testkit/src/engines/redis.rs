@@ -9,6 +9,7 @@ use super::locate::{self, Skip};
 use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
+use super::shared::Shareable;
 
 /// A private Redis server. Without options it keeps nothing on disk.
 ///
@@ -301,5 +302,37 @@ impl Deref for Valkey {
 
     fn deref(&self) -> &Redis {
         &self.0
+    }
+}
+
+impl Shareable for Redis {
+    const NAME: &'static str = "redis";
+
+    async fn start_to_share() -> Result<Redis, Skip> {
+        Redis::try_start().await
+    }
+
+    fn server(&self) -> &Server {
+        &self.server
+    }
+
+    fn attach(server: Server) -> Redis {
+        Redis { server, password: None }
+    }
+}
+
+impl Shareable for Valkey {
+    const NAME: &'static str = "valkey";
+
+    async fn start_to_share() -> Result<Valkey, Skip> {
+        Valkey::try_start().await
+    }
+
+    fn server(&self) -> &Server {
+        &self.0.server
+    }
+
+    fn attach(server: Server) -> Valkey {
+        Valkey(Redis::attach(server))
     }
 }

@@ -1,12 +1,12 @@
 //! One server process: start, kill, stop, restart, pause, and a watcher that outlives the test.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -102,10 +102,18 @@ pub(super) struct Spec {
 /// ```
 #[derive(Debug)]
 pub struct Server {
-    spec: Spec,
+    engine: &'static str,
     dir: PathBuf,
-    port: Port,
+    port: u16,
     version: String,
+    /// `None` for a server that other tests use, too: it is not ours to disturb.
+    own: Option<Own>,
+}
+
+#[derive(Debug)]
+struct Own {
+    spec: Spec,
+    _port: Port,
     watcher: Mutex<Watcher>,
 }
 
@@ -115,6 +123,8 @@ struct Watcher {
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     server: Option<Pid>,
+    /// Who holds the orders since the server was given away; never waited for, because it outlives us.
+    keeper: Option<Child>,
 }
 
 impl Server {
@@ -129,11 +139,36 @@ impl Server {
         let dir = dir.keep();
         let orders = process.stdin.take();
         let answers = BufReader::new(process.stdout.take().expect("stdout was piped two lines above"));
-        let watcher = Mutex::new(Watcher { process, orders, answers, server: None });
+        let watcher = Mutex::new(Watcher { process, orders, answers, server: None, keeper: None });
         let version = spec.program.version();
-        let server = Server { spec, dir, port, version, watcher };
+        let (engine, number) = (spec.engine, port.number());
+        let own = Some(Own { spec, _port: port, watcher });
+        let server = Server { engine, dir, port: number, version, own };
         server.launch().await;
         server
+    }
+
+    /// A server that another test process has started and given away.
+    pub(super) fn attach(engine: &'static str, port: u16, version: String, dir: PathBuf) -> Server {
+        Server { engine, dir, port, version, own: None }
+    }
+
+    /// Gives the server away: it runs until reading `until` ends, and `leftover` is removed with it. Nobody can kill,
+    /// pause or restart it from here on.
+    pub(super) fn give_away(&self, until: File, leftover: &Path) {
+        let mut watcher = self.own().watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let orders = watcher.orders.take().unwrap_or_else(|| panic!("{} was given away before", self.engine));
+        // It holds the watcher's orders open as we did, and nothing comes through.
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", "cat; rm -rf \"$1\" || rm -rf \"$1\"", "stanchion-keeper"]).arg(leftover);
+        keeper.stdin(until).stdout(orders).stderr(Stdio::null()).process_group(0).current_dir("/");
+        watcher.keeper = Some(keeper.spawn().unwrap_or_else(|e| panic!("cannot start sh for {}: {e}", self.engine)));
+    }
+
+    fn own(&self) -> &Own {
+        self.own.as_ref().unwrap_or_else(|| {
+            panic!("this {} is shared by many tests: start one of your own to kill, stop or pause it", self.engine)
+        })
     }
 
     /// The loopback port; it stays the same across [`restart`](Server::restart).
@@ -148,7 +183,7 @@ impl Server {
     /// # }
     /// ```
     pub fn port(&self) -> u16 {
-        self.port.number()
+        self.port
     }
 
     /// The address, 127.0.0.1 and [`port`](Server::port).
@@ -233,10 +268,10 @@ impl Server {
     /// # }
     /// ```
     pub fn kill(&self) {
-        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watcher = self.own().watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if watcher.server.take().is_some() {
             let answer = watcher.order("kill");
-            assert_eq!(answer.as_deref(), Some("gone"), "{} was not killed", self.spec.engine);
+            assert_eq!(answer.as_deref(), Some("gone"), "{} was not killed", self.engine);
         }
     }
 
@@ -255,9 +290,9 @@ impl Server {
         let Some(pid) = self.server() else { return };
         self.resume();
         // Gone already is what was asked for.
-        kill_process(pid, self.spec.stop).ok();
+        kill_process(pid, self.own().spec.stop).ok();
         let stopped = within(STOP, || async { !alive(pid) }).await;
-        assert!(stopped, "{} did not stop within {STOP:?}; log:\n{}", self.spec.engine, self.log());
+        assert!(stopped, "{} did not stop within {STOP:?}; log:\n{}", self.engine, self.log());
         self.kill();
     }
 
@@ -321,20 +356,21 @@ impl Server {
     fn signal(&self, pid: Pid, signal: Signal) {
         match kill_process(pid, signal) {
             Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-            Err(error) => panic!("{}: signal {signal:?} to {pid:?}: {error}", self.spec.engine),
+            Err(error) => panic!("{}: signal {signal:?} to {pid:?}: {error}", self.engine),
         }
     }
 
     fn server(&self) -> Option<Pid> {
-        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).server
+        self.own().watcher.lock().unwrap_or_else(PoisonError::into_inner).server
     }
 
     async fn launch(&self) {
         // Left behind by a kill; its number may belong to an unrelated process by now, which PostgreSQL would trust.
         fs::remove_file(self.dir.join("data/postmaster.pid")).ok();
-        let engine = self.spec.engine;
+        let engine = self.engine;
+        let probe = self.own().spec.probe;
         let pid = {
-            let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut watcher = self.own().watcher.lock().unwrap_or_else(PoisonError::into_inner);
             let pid = watcher.order("start").and_then(|answer| Pid::from_raw(answer.parse().ok()?));
             watcher.server = pid;
             pid.unwrap_or_else(|| panic!("the watcher of {engine} did not start it"))
@@ -343,7 +379,7 @@ impl Server {
         let port = self.port();
         let ready = within(START, || {
             died = !alive(pid);
-            async move { died || self.spec.probe.ready(port).await }
+            async move { died || probe.ready(port).await }
         })
         .await;
         assert!(ready && !died, "{engine} did not become ready on port {port}; log:\n{}", self.log());
@@ -352,8 +388,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let watcher = self.watcher.get_mut().unwrap_or_else(PoisonError::into_inner);
-        drop(watcher.orders.take());
+        let Some(own) = &mut self.own else { return };
+        let watcher = own.watcher.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Given away, it lives on.
+        let Some(orders) = watcher.orders.take() else { return };
+        drop(orders);
         // Wait, so that the port and the folder are free when the test goes on.
         watcher.process.wait().ok();
     }

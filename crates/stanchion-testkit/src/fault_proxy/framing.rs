@@ -1,6 +1,6 @@
 //! Where messages begin and end, for each protocol.
 
-use super::{http, postgres, resp};
+use super::{grpc, http, mysql, nats, postgres, resp, zookeeper};
 
 /// The protocol that a proxy reads.
 ///
@@ -22,6 +22,14 @@ pub enum Protocol {
     Postgres,
     /// HTTP/1.1 with lengths or chunks.
     Http,
+    /// ZooKeeper without TLS. Handshakes, pings and notifications pass untouched.
+    ZooKeeper,
+    /// NATS without TLS. A request is a message with a reply subject; what comes on other subjects passes untouched.
+    Nats,
+    /// gRPC without TLS. A request is one message in one frame; streams pass untouched.
+    Grpc,
+    /// MySQL and MariaDB without TLS and compression. A request is a command; a reply ends with the last of its results.
+    Mysql,
 }
 
 /// A complete piece of what a client sends.
@@ -74,6 +82,10 @@ impl Protocol {
             Protocol::Resp => Box::<resp::Resp>::default(),
             Protocol::Postgres => Box::<postgres::Postgres>::default(),
             Protocol::Http => Box::<http::Http>::default(),
+            Protocol::ZooKeeper => Box::<zookeeper::ZooKeeper>::default(),
+            Protocol::Nats => Box::<nats::Nats>::default(),
+            Protocol::Grpc => Box::<grpc::Grpc>::default(),
+            Protocol::Mysql => Box::<mysql::Mysql>::default(),
         }
     }
 }

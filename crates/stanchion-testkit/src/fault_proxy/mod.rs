@@ -18,10 +18,14 @@
 
 mod connection;
 mod framing;
+mod grpc;
 mod http;
+mod mysql;
+mod nats;
 mod plan;
 mod postgres;
 mod resp;
+mod zookeeper;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};

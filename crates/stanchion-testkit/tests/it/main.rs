@@ -7,3 +7,4 @@ mod fault_proxy_http;
 #[cfg(debug_assertions)]
 mod pause;
 mod process;
+mod shared;

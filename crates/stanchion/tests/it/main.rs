@@ -5,6 +5,7 @@ mod calls;
 mod claims;
 mod conformance;
 mod demo;
+mod doctor;
 mod gateway_stores;
 mod help;
 mod http_client;

@@ -9,12 +9,24 @@ use std::time::Duration;
 
 use stanchion_core::{ErrorKind, Ran};
 use stanchion_testkit::eventually;
-use stanchion_testkit::kill_harness::{self, Bug, Report, Setup, Stores};
+#[cfg(feature = "sqlite")]
+use stanchion_testkit::kill_harness::Bug;
+use stanchion_testkit::kill_harness::{self, Report, Setup, Stores};
+#[cfg(any(feature = "sqlite", feature = "redis", feature = "postgres"))]
 use stanchion_testkit::process;
-#[cfg(any(feature = "redis", feature = "postgres"))]
-use stanchion_testkit::{FaultProxy, Plan, Protocol, Rates};
+#[cfg(any(
+    feature = "redis",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "etcd",
+    feature = "zookeeper",
+    feature = "consul",
+    feature = "nats",
+    feature = "dynamodb"
+))]
+use stanchion_testkit::{FaultProxy, Plan, Rates};
 
-type Restart = Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type Restart = Pin<Box<dyn Future<Output = ()>>>;
 
 /// How long a busy machine may take for what comes at last.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,7 +46,7 @@ async fn open(url: &str) -> Stores {
     Stores { records: opened.records.unwrap(), locks: opened.locks, fused: opened.fused }
 }
 
-async fn worker() {
+pub(crate) async fn worker() {
     let url = std::env::var("URL").unwrap();
     kill_harness::worker(|| open(&url)).await;
 }
@@ -56,7 +68,7 @@ async fn run_as(setup: Setup, url: &str) -> Report {
     report
 }
 
-async fn all(url: &str) {
+pub(crate) async fn all(url: &str) {
     run(Setup::quiet("quiet"), url).await.assert_holds();
     run(Setup::control("control"), url).await.assert_caught();
     run(Setup::faulty("kills"), url).await.assert_holds();
@@ -129,8 +141,17 @@ async fn postgres_survives_kills_at_every_point() {
 }
 
 /// The engine is killed and started again, connections are cut, and replies are lost after the commit: the same invariants.
-#[cfg(any(feature = "redis", feature = "postgres"))]
-async fn disturbed(proxy: &Arc<FaultProxy>, url: &str, direct: &str, restart: impl Fn() -> Restart) {
+#[cfg(any(
+    feature = "redis",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "etcd",
+    feature = "zookeeper",
+    feature = "consul",
+    feature = "nats",
+    feature = "dynamodb"
+))]
+pub(crate) async fn disturbed(proxy: &Arc<FaultProxy>, url: &str, direct: &str, restart: impl Fn() -> Restart) {
     let mut disturb = |number: u32| -> Restart {
         let (proxy, restarted) = (Arc::clone(proxy), restart());
         Box::pin(async move {
@@ -163,7 +184,7 @@ async fn redis_may_be_restarted_and_cut_off_meanwhile() {
         return worker().await;
     }
     let server = Arc::new(stanchion_testkit::engines::Redis::options().aof(true).start().await);
-    let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::Resp).await);
+    let proxy = Arc::new(FaultProxy::start(server.addr(), stanchion_testkit::Protocol::Resp).await);
     let restart = || -> Restart {
         let server = Arc::clone(&server);
         Box::pin(async move {
@@ -181,7 +202,7 @@ async fn postgres_may_be_restarted_and_cut_off_meanwhile() {
         return worker().await;
     }
     let server = Arc::new(stanchion_testkit::engines::Postgres::options().fsync(true).start().await);
-    let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::Postgres).await);
+    let proxy = Arc::new(FaultProxy::start(server.addr(), stanchion_testkit::Protocol::Postgres).await);
     let restart = || -> Restart {
         let server = Arc::clone(&server);
         Box::pin(async move {

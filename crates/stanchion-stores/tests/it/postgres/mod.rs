@@ -18,7 +18,7 @@ use std::time::Duration;
 use stanchion_core::{Acquire, Error, Key, Wait};
 use stanchion_stores::Opened;
 use stanchion_testkit::conformance::{Client, StoreFactory};
-use stanchion_testkit::engines::Postgres;
+use stanchion_testkit::engines::{Postgres, Shared};
 use stanchion_testkit::{FaultProxy, Protocol};
 
 /// How long a test waits for what must come; only failures take that long.
@@ -52,7 +52,7 @@ pub(crate) async fn plain(url: &str) -> tokio_postgres::Client {
 }
 
 async fn factory(options: &str) -> StoreFactory {
-    let server = Arc::new(Postgres::start().await);
+    let server = Arc::new(Shared::<Postgres>::get().await);
     let upstream = std::net::SocketAddr::from(([127, 0, 0, 1], server.port()));
     let proxy = Arc::new(FaultProxy::start(upstream, Protocol::Postgres).await);
     let url = format!("{}?{options}", server.url_at(proxy.port()));

@@ -1,6 +1,7 @@
 //! `redis:` against real servers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod failover;
 mod faults;
 mod fused;
 mod guard;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use stanchion_core::{Acquire, Error, Key, Wait};
 use stanchion_stores::Opened;
 use stanchion_testkit::conformance::{Client, StoreFactory, fused as fused_suite, leases, locks, records, run_all};
-use stanchion_testkit::engines::{Redis, Valkey};
+use stanchion_testkit::engines::{Redis, Shared, Valkey};
 use stanchion_testkit::{FaultProxy, Protocol};
 
 /// How long a test waits for what must come; only failures take that long.
@@ -73,7 +74,7 @@ async fn factory<S: Deref<Target = Redis> + Send + Sync + 'static>(server: S) ->
 }
 
 async fn redis_server() -> StoreFactory {
-    factory(Box::new(Redis::start().await)).await
+    factory(Shared::<Redis>::get().await).await
 }
 
 stanchion_testkit::conformance_tests!(redis_conformance, redis_server, suites: [records, locks, leases, fused]);

@@ -1,5 +1,7 @@
 //! `help TOPIC`: what a man page would hide.
 
+mod stores;
+
 use clap::CommandFactory as _;
 use stanchion_core::{Error, ErrorKind, Result};
 
@@ -32,12 +34,7 @@ pub(crate) fn run(topic: Option<&str>) -> Result<u8> {
             print("Because a command may exit with any of these, --status-fd says what really happened.");
         }
         Some("environment") => print(ENVIRONMENT),
-        Some("stores") => {
-            print("A store is chosen with --store URL. Without one, the embedded store of this machine is used.\n");
-            for backend in stanchion_stores::BACKENDS {
-                print(&format!("{}\n", backend.help()));
-            }
-        }
+        Some("stores") => stores::run(),
         Some(verb) => match command.find_subcommand_mut(verb) {
             Some(found) => print(&found.render_long_help().to_string()),
             None => {

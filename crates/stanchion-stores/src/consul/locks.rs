@@ -1,0 +1,392 @@
+//! The locks: a line of names, each held by its client's session.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use stanchion_core::{
+    Acquire, Capability, Clock as _, Error, ErrorKind, FencingToken, Grant, Key, LockBackend, LockInfo, Owner, Page,
+    Released, Renewal, Result, SystemClock, Wait, contended,
+};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::api::{OPS_MOST, Op};
+use super::fault::Fault;
+use super::name::Names;
+use super::place::{Core, Place, Watch};
+use super::queue::{self, Line, Orphan, Spot};
+use super::records::HEARTBEAT;
+use crate::line::{self, Card, Entry, Lift, Standing, Wake};
+
+/// How often one attempt looks again because something has changed.
+const TRIES: usize = 64;
+/// A waiter may be silent for so long between two looks.
+const SILENCE: Duration = Duration::from_secs(10);
+/// The server's lock-delay may end a little later than ours.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// Leases as entries of a line; the order is the engine's index.
+#[derive(Debug)]
+pub(crate) struct ConsulLocks {
+    core: Arc<Core>,
+    names: Names,
+    delay: Duration,
+    blocked: Arc<Semaphore>,
+    capability: Capability,
+    alive: Arc<()>,
+}
+
+impl Drop for ConsulLocks {
+    fn drop(&mut self) {
+        self.alive = Arc::new(());
+        self.core.close();
+    }
+}
+
+/// What became of one look.
+enum Look {
+    Granted(FencingToken),
+    Behind(Error, Watch),
+    /// Something has changed; look again.
+    Again,
+    /// Our entry is gone, or its session.
+    Out,
+}
+
+impl ConsulLocks {
+    pub(super) fn new(
+        core: Core,
+        names: Names,
+        delay: Duration,
+        blocked: Arc<Semaphore>,
+        capability: Capability,
+    ) -> Self {
+        Self { core: Arc::new(core), names, delay, blocked, capability, alive: Arc::new(()) }
+    }
+
+    /// The owner's place, or a new one whose session surely lives for the ttl from now.
+    async fn place(&self, req: &Acquire, owner: Owner) -> Result<Place> {
+        let (start, at) = (SystemClock.now(), Instant::now());
+        // Who does not wait holds, or leaves at once.
+        let end = at + if req.wait == Wait::No { req.ttl } else { req.ttl.max(SILENCE) };
+        if let Some(place) = self.core.place(owner) {
+            let kept = self.core.deadlines.extend(owner, end) && place.session.ttl >= req.ttl;
+            if kept && place.session.reach(&self.core.http, start + req.ttl).await? {
+                return Ok(place);
+            }
+            // Another name for the new one: nothing that is still on its way to the old one can meet it.
+            if let Some(old) = self.core.leave(owner) {
+                self.core.clear_later(old.name);
+            }
+        }
+        let session = self.core.sessions.reaching(start, req.ttl).await?;
+        let mark = Owner::random().nonce();
+        let name = format!("{}{}.{mark:016x}", self.names.line(&req.key), owner.to_hex());
+        let place = Place { name, session, entered: false, granted: None, watch: None };
+        self.core.set(&self.alive, &req.key, owner, place.clone(), end);
+        Ok(place)
+    }
+
+    /// The refusal of one who does not wait, without a write: only where it was busy a moment ago. Nobody's place is touched for
+    /// an attempt that is in vain, and those who ask again and again cost reads only.
+    async fn in_vain(&self, req: &Acquire, owner: Owner) -> Result<Option<Error>> {
+        if req.wait != Wait::No || self.core.place(owner).is_some() || !self.core.was_busy(&req.key) {
+            return Ok(None);
+        }
+        let mut line = queue::look(&self.core.http, &self.names, &req.key).await?;
+        if line.spots.iter().any(|spot| spot.session.is_none()) {
+            return Ok(None);
+        }
+        let card = Card { owner, mode: req.mode, identity: req.identity.clone() };
+        line.entries.push(Entry { order: u64::MAX, card });
+        match line::standing(&req.key, &line.entries, owner)? {
+            Standing::Behind { first, .. } => Ok(Some(contended(&req.key, Some(line::holder(first, line.lift))))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Enters the line if need be, and sees who is in it, in one step.
+    async fn line(&self, req: &Acquire, owner: Owner, place: &Place) -> Result<Option<Line>> {
+        if place.entered {
+            return queue::look(&self.core.http, &self.names, &req.key).await.map(Some);
+        }
+        let card = Card { owner, mode: req.mode, identity: req.identity.clone() }.encode();
+        let delay = u64::try_from(self.delay.as_millis()).unwrap_or(u64::MAX);
+        let (prefix, lift) = (self.names.line(&req.key), self.names.lift());
+        let enter = Op::lock(&place.name, card.as_bytes(), delay, &place.session.id);
+        match self.core.http.write(&[enter, Op::tree(&prefix), Op::tree(&lift)]).await? {
+            Ok(mut pairs) => {
+                // The first one tells of the write, without the value.
+                let pairs = if pairs.is_empty() { pairs } else { pairs.split_off(1) };
+                self.core.update(owner, &place.name, |place| place.entered = true);
+                Line::read(&self.core.http, &self.names, &req.key, pairs).map(Some)
+            }
+            Err(refusal) if refusal.no_session() => {
+                place.session.ended();
+                Ok(None)
+            }
+            // Our session was ended after a first attempt whose answer we did not see.
+            Err(refusal) if refusal.lock_delay() => Ok(None),
+            Err(refusal) => Err(self.core.http.error(Fault::Garbled(refusal.what), false)),
+        }
+    }
+
+    async fn attempt(&self, req: &Acquire, owner: Owner) -> Result<Look> {
+        let place = self.place(req, owner).await?;
+        let Some(line) = self.line(req, owner, &place).await? else { return Ok(Look::Out) };
+        let ours = line.at(&place.name).is_some_and(|spot| spot.session.as_ref() == Some(&place.session.id));
+        if !ours {
+            return Ok(Look::Out);
+        }
+        match line::standing(&req.key, &line.entries, owner)? {
+            Standing::Absent => Ok(Look::Out),
+            Standing::Granted(entry) => {
+                if let Some(token) = place.granted {
+                    return Ok(Look::Granted(token));
+                }
+                if let Some(higher) = line.lift.above(req.floor, entry.order)? {
+                    self.raise(&line, higher).await?;
+                    return Ok(Look::Again);
+                }
+                Ok(Look::Granted(line.lift.token(entry)))
+            }
+            Standing::Behind { first, wake } => {
+                let mut until = None;
+                match line.orphan(&req.key, &place.name) {
+                    Some(Orphan::Waiter(spot)) => {
+                        self.remove(&spot).await?;
+                        return Ok(Look::Again);
+                    }
+                    Some(Orphan::Holder(spot)) => match self.pass(&spot, &place).await? {
+                        None => return Ok(Look::Again),
+                        later => until = later,
+                    },
+                    None => {}
+                }
+                let error = contended(&req.key, Some(line::holder(first, line.lift)));
+                let watch = match wake {
+                    Wake::Leaves(order) => line.with_order(order).map(|spot| (spot.name.clone(), false, spot.index)),
+                    Wake::AnyLeaves => None,
+                };
+                let (name, tree, index) = watch.unwrap_or_else(|| (self.names.line(&req.key), true, line.newest()));
+                Ok(Look::Behind(error, Watch { name, tree, index, until }))
+            }
+        }
+    }
+
+    /// Lifts all later fences of this store.
+    async fn raise(&self, line: &Line, higher: Lift) -> Result<()> {
+        let name = self.names.lift();
+        let same = line.lift_index.map_or_else(|| Op::absent(&name), |index| Op::unchanged(&name, index));
+        let text = higher.encode();
+        // Refused if somebody else has raised it; the next look tells whether that is enough.
+        self.core.http.write(&[same, Op::set(&name, text.as_bytes(), 0)]).await.map(drop)
+    }
+
+    /// Deletes an entry that nobody holds.
+    async fn remove(&self, spot: &Spot) -> Result<()> {
+        self.core.http.write(&[Op::unchanged(&spot.name, spot.index), Op::delete(&spot.name)]).await.map(drop)
+    }
+
+    /// Passes a holder whose session was ended: after its lock-delay on our own clock, and when the server says so, too.
+    /// `Some` is when to try again.
+    async fn pass(&self, spot: &Spot, place: &Place) -> Result<Option<Instant>> {
+        let delay = Duration::from_millis(spot.delay_ms.min(60_000));
+        let over = self.core.orphaned_since(&spot.name, spot.index) + delay;
+        if Instant::now() < over {
+            return Ok(Some(over));
+        }
+        let same = Op::unchanged(&spot.name, spot.index);
+        let take = Op::lock(&spot.name, b"", 0, &place.session.id);
+        match self.core.http.write(&[same, take, Op::delete(&spot.name)]).await? {
+            Err(refusal) if refusal.lock_delay() => Ok(Some(Instant::now() + AGAIN)),
+            Err(refusal) if refusal.no_session() => {
+                place.session.ended();
+                Ok(None)
+            }
+            _ => {
+                self.core.orphan_gone(&spot.name, spot.index);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends a place that was refused or has failed.
+    async fn give_up(&self, owner: Owner) {
+        if let Some(place) = self.core.leave(owner)
+            && let Err(error) = self.core.http.write(&[Op::delete(&place.name)]).await
+        {
+            tracing::debug!(%error, "could not leave the line at once");
+            self.core.clear_later(place.name);
+        }
+    }
+
+    fn grant(&self, req: &Acquire, owner: Owner, start: Instant, token: FencingToken) -> Option<Grant> {
+        // First the question whether it is kept, then its own deadline instead of a waiter's.
+        if !self.core.deadlines.extend(owner, start + req.ttl) {
+            return None;
+        }
+        self.core.deadlines.set(&req.key, owner, start + req.ttl);
+        let name = self.core.place(owner)?.name;
+        self.core.update(owner, &name, |place| (place.granted, place.watch) = (Some(token), None));
+        Some(Grant::new(req.key.clone(), owner, token, req.mode, req.ttl))
+    }
+
+    async fn renewed(&self, grant: &Grant, ttl: Duration) -> Result<bool> {
+        let (start, at) = (SystemClock.now(), Instant::now());
+        let Some(place) = self.core.place(grant.owner) else { return Ok(false) };
+        if !self.core.deadlines.extend(grant.owner, at + ttl) {
+            return Ok(false);
+        }
+        if place.session.ttl < ttl {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "a lease of Consul cannot be renewed for longer than its session",
+            )
+            .with("ttl", format_args!("{ttl:?}"))
+            .with("most", format_args!("{:?}", place.session.ttl)));
+        }
+        if !place.session.reach(&self.core.http, start + ttl).await? {
+            return Ok(false);
+        }
+        let pairs = self.core.http.read_all(&[Op::tree(&place.name)]).await?;
+        Ok(pairs.iter().any(|pair| pair.session.as_ref() == Some(&place.session.id)))
+    }
+}
+
+#[async_trait]
+impl LockBackend for ConsulLocks {
+    fn capability(&self) -> Capability {
+        self.capability
+    }
+
+    async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        if let Some(refusal) = self.in_vain(req, owner).await? {
+            return Err(refusal);
+        }
+        for _ in 0..TRIES {
+            let start = Instant::now();
+            match self.attempt(req, owner).await {
+                Ok(Look::Granted(token)) => {
+                    if let Some(grant) = self.grant(req, owner, start, token) {
+                        return Ok(grant);
+                    }
+                }
+                Ok(Look::Again) => {}
+                Ok(Look::Out) => self.give_up(owner).await,
+                Ok(Look::Behind(error, watch)) => {
+                    if req.wait == Wait::No {
+                        self.core.busy(&req.key);
+                        self.give_up(owner).await;
+                    } else if let Some(place) = self.core.place(owner) {
+                        self.core.update(owner, &place.name, |place| place.watch = Some(watch));
+                    }
+                    return Err(error);
+                }
+                Err(error) => {
+                    let error = error.with("key", &req.key);
+                    // Asked again, the same owner finds its place; what nobody asks for ends by its deadline.
+                    if !matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable) {
+                        self.give_up(owner).await;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        self.give_up(owner).await;
+        Err(self.core.http.restless(&req.key))
+    }
+
+    async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
+        let Some(watch) = self.core.place(owner).and_then(|place| place.watch) else {
+            // Not in line, so nothing will happen: an early return lets the caller look.
+            tokio::time::sleep_until(until.min(Instant::now() + Duration::from_millis(50))).await;
+            return Ok(());
+        };
+        let end = until.min(watch.until.unwrap_or(until)).min(Instant::now() + HEARTBEAT);
+        self.core.deadlines.extend(owner, end + req.ttl.max(SILENCE));
+        let Ok(_permit) = timeout_at(end, self.blocked.acquire()).await else { return Ok(()) };
+        // From the index of our look on, so that what happened since is not missed.
+        let looked = self.core.http.look(&watch.name, watch.tree, Some(watch.index), end).await;
+        looked.map(drop).map_err(|e| e.with("key", &req.key))
+    }
+
+    async fn withdraw(&self, _: &Acquire, owner: Owner) {
+        self.give_up(owner).await;
+    }
+
+    async fn renew(&self, grant: &Grant, ttl: Duration) -> Renewal {
+        match self.renewed(grant, ttl).await {
+            Ok(true) => Renewal::Renewed,
+            Ok(false) => Renewal::Lost,
+            Err(error) => Renewal::Unknown(error.with("key", &grant.key)),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Released> {
+        let Some(place) = self.core.place(grant.owner) else { return Ok(Released::NotHeld) };
+        let ops = [Op::held(&place.name, &place.session.id), Op::delete(&place.name)];
+        let answer = self.core.http.write(&ops).await.map_err(|e| e.with("key", &grant.key))?;
+        self.core.leave(grant.owner);
+        match answer {
+            Ok(_) => return Ok(Released::Released),
+            Err(refusal) if refusal.nothing_there() => {}
+            // Its session was ended under it, and the owner itself says now that nothing more will come: no need for the delay.
+            Err(_) => self.core.clear_later(place.name),
+        }
+        Ok(Released::NotHeld)
+    }
+
+    async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
+        let http = &self.core.http;
+        let mut keys = Vec::new();
+        for name in http.names(&self.names.lines(prefix), true).await? {
+            let key = self.names.key('l', &name).and_then(Result::ok).ok_or_else(|| http.damaged(&name))?;
+            if key.is_listed_under(prefix) && page.after.as_ref().is_none_or(|after| key > *after) {
+                keys.push(key);
+            }
+        }
+        keys.sort();
+        keys.dedup();
+        let (mut infos, lift) = (BTreeMap::new(), self.names.lift());
+        for piece in keys.chunks(OPS_MOST - 1) {
+            let lines: Vec<String> = piece.iter().map(|key| self.names.line(key)).collect();
+            let ops: Vec<Op<'_>> = lines.iter().map(|line| Op::tree(line)).chain([Op::tree(&lift)]).collect();
+            let pairs = http.read_all(&ops).await?;
+            for key in piece {
+                let line = Line::read(http, &self.names, key, pairs.clone())?;
+                if !line.entries.is_empty() {
+                    infos.insert(key.clone(), line::info(key.clone(), &line.entries, line.lift));
+                }
+            }
+            if infos.len() >= page.limit {
+                break;
+            }
+        }
+        Ok(infos.into_values().take(page.limit).collect())
+    }
+
+    async fn evict(&self, key: &Key) -> Result<Released> {
+        for _ in 0..TRIES {
+            let line = queue::look(&self.core.http, &self.names, key).await?;
+            let holders = line.holders(key);
+            if holders.is_empty() {
+                return Ok(Released::NotHeld);
+            }
+            let mut done = true;
+            for piece in holders.chunks(OPS_MOST / 2) {
+                let ops = |spot: &&Spot| [(spot.name.clone(), spot.index)];
+                let names: Vec<_> = piece.iter().flat_map(ops).collect();
+                let ops: Vec<Op<'_>> =
+                    names.iter().flat_map(|(name, index)| [Op::unchanged(name, *index), Op::delete(name)]).collect();
+                done &= self.core.http.write(&ops).await.map_err(|e| e.with("key", key))?.is_ok();
+            }
+            if done {
+                return Ok(Released::Released);
+            }
+        }
+        Err(self.core.http.restless(key))
+    }
+}

@@ -1,0 +1,206 @@
+//! The locks: what a [`LockBackend`] is asked, in terms of the line.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use stanchion_core::{
+    Acquire, Capability, Grant, Key, LockBackend, LockInfo, Owner, Page, Released, Renewal, Result, Wait,
+};
+use tokio::time::Instant;
+
+use super::line::{Line, Look};
+use super::proto::{Compare, Delete, Deleted, Op, Range, Ranged, Txn, TxnAnswer};
+use super::records::{RANGE, TXN};
+use crate::line::{self, Entry, Lift, Standing};
+
+const DELETE: &str = "/etcdserverpb.KV/DeleteRange";
+/// A watch that told nothing is not trusted for longer; and so long an entry stays whose waiter was dropped.
+const LOOK: Duration = Duration::from_secs(10);
+/// One who is not in line looks this soon.
+const SOON: Duration = Duration::from_millis(50);
+/// Entries in one piece of a listing.
+const PIECE: i64 = 512;
+/// etcd takes 128 operations in one transaction.
+const OPS: usize = 100;
+
+/// Leases as a line of keys for each lock.
+pub(crate) struct EtcdLocks {
+    line: Arc<Line>,
+    sweeper: tokio::task::AbortHandle,
+    capability: Capability,
+}
+
+impl std::fmt::Debug for EtcdLocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EtcdLocks({})", self.line.hub.options.shown)
+    }
+}
+
+impl Drop for EtcdLocks {
+    fn drop(&mut self) {
+        self.sweeper.abort();
+    }
+}
+
+impl EtcdLocks {
+    pub(super) fn new(line: Line, capability: Capability) -> Self {
+        let line = Arc::new(line);
+        let sweeper =
+            tokio::spawn(super::sweep::run(Arc::clone(&line.deadlines), Arc::downgrade(&line))).abort_handle();
+        Self { line, sweeper, capability }
+    }
+
+    /// The entry is gone or goes: nobody of this process stands there any more.
+    async fn delete(&self, key: &Key, owner: Owner) -> Result<Released> {
+        let delete = Delete { key: self.line.names.entry(key, owner), range_end: Vec::new() };
+        let deleted: Deleted =
+            self.line.hub.write(DELETE, &delete).await.map_err(|fault| self.line.error(fault, key, true))?;
+        self.line.forget(owner);
+        Ok(if deleted.deleted > 0 { Released::Released } else { Released::NotHeld })
+    }
+
+    async fn check(&self, grant: &Grant, ttl: Duration) -> Result<bool> {
+        let line = &self.line;
+        let Some(place) = line.place(grant.owner) else { return Ok(false) };
+        let fail = |fault| line.error(fault, &grant.key, false);
+        if !place.session.can_carry(ttl) {
+            let session = line.sessions.carrying(ttl).await.map_err(fail)?;
+            return line.rebind(&grant.key, grant.owner, &session).await;
+        }
+        if !line.sessions.ensure(&place.session, ttl).await.map_err(fail)? {
+            return Ok(false);
+        }
+        let range = Range { keys_only: true, ..Range::one(&line.names.entry(&grant.key, grant.owner)) };
+        let found: Ranged = line.hub.read(RANGE, &range).await.map_err(fail)?;
+        Ok(found.kvs.first().is_some_and(|kv| place.order.is_none_or(|order| order == kv.create_revision)))
+    }
+
+    /// All entries under a prefix, by lock.
+    async fn lines(&self, prefix: &str, page: &Page) -> Result<BTreeMap<Key, Vec<Entry>>> {
+        let names = &self.line.names;
+        let (mut start, end) = names.lines(prefix, page.after.as_ref());
+        let mut found: BTreeMap<Key, Vec<Entry>> = BTreeMap::new();
+        loop {
+            let range = Range { key: start, range_end: end.clone(), limit: PIECE, ..Range::default() };
+            let piece: Ranged = self.line.hub.read(RANGE, &range).await.map_err(|fault| self.line.fault(fault))?;
+            for kv in &piece.kvs {
+                // What another program has put there is no entry of ours.
+                if let (Some(key), Some(entry)) = (names.key_of_entry(&kv.key), Look::entry(kv)) {
+                    found.entry(key).or_default().push(entry);
+                }
+            }
+            // The last lock may go on in the next piece.
+            match piece.kvs.last() {
+                Some(last) if piece.more && found.len() <= page.limit => start = [&last.key[..], &[0]].concat(),
+                _ => return Ok(found),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl LockBackend for EtcdLocks {
+    fn capability(&self) -> Capability {
+        self.capability
+    }
+
+    async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        self.line.attempt(req, owner).await
+    }
+
+    async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
+        let line = &self.line;
+        let Some((wake, watched)) = line.place(owner).and_then(|place| place.behind) else {
+            // Not in line, so nobody's leaving would tell us: an early return lets the caller look.
+            tokio::time::sleep_until(until.min(Instant::now() + SOON)).await;
+            return Ok(());
+        };
+        let slice = until.min(Instant::now() + LOOK);
+        if !line.deadlines.extend(owner, slice + req.ttl) {
+            return Ok(());
+        }
+        let fail = |fault| line.error(fault, &req.key, false);
+        let Ok(bell) = tokio::time::timeout_at(slice, line.watches.begin(watched)).await else { return Ok(()) };
+        let bell = bell.map_err(fail)?;
+        let begins = slice.min(Instant::now() + line.hub.options.timeout);
+        if tokio::time::timeout_at(begins, bell.begun()).await.is_err() {
+            if begins < slice {
+                bell.give_up();
+            }
+            return Ok(());
+        }
+        // Listening has begun; whoever left before that is seen now.
+        let look = line.look(&req.key).await?;
+        match line::standing(&req.key, &look.line, owner) {
+            Ok(Standing::Behind { wake: now, .. }) if now == wake => {}
+            _ => return Ok(()),
+        }
+        drop(tokio::time::timeout_at(slice, bell.rung()).await);
+        Ok(())
+    }
+
+    async fn withdraw(&self, req: &Acquire, owner: Owner) {
+        if let Err(error) = self.delete(&req.key, owner).await {
+            tracing::debug!(%error, "could not leave the line; the entry ends by its deadline");
+        }
+    }
+
+    async fn renew(&self, grant: &Grant, ttl: Duration) -> Renewal {
+        if !self.line.deadlines.extend(grant.owner, Instant::now() + ttl) {
+            return Renewal::Lost;
+        }
+        match self.check(grant, ttl).await {
+            Ok(true) => Renewal::Renewed,
+            Ok(false) => {
+                self.line.forget(grant.owner);
+                Renewal::Lost
+            }
+            Err(error) => Renewal::Unknown(error),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Released> {
+        self.delete(&grant.key, grant.owner).await
+    }
+
+    async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
+        let lift = self.line.lift().await?.0;
+        let mut lines = self.lines(prefix, &page).await?;
+        for line in lines.values_mut() {
+            line.sort_by_key(|entry| entry.order);
+        }
+        Ok(lines.into_iter().take(page.limit).map(|(key, line)| line::info(key, &line, lift)).collect())
+    }
+
+    async fn evict(&self, key: &Key) -> Result<Released> {
+        let look = self.line.look(key).await?;
+        let held =
+            |entry: &&Entry| matches!(line::standing(key, &look.line, entry.card.owner), Ok(Standing::Granted(_)));
+        let holders: Vec<&Entry> = look.line.iter().filter(held).collect();
+        let mut deleted = 0;
+        for some in holders.chunks(OPS) {
+            let deletes = some.iter().map(|entry| {
+                let (name, order) =
+                    (self.line.names.entry(key, entry.card.owner), i64::try_from(entry.order).unwrap_or(0));
+                Txn::when(vec![Compare::created_at(&name, order)], vec![Op::delete(&name)], Vec::new()).into()
+            });
+            let txn = Txn::always(deletes.collect());
+            let mut answer: TxnAnswer =
+                self.line.hub.write(TXN, &txn).await.map_err(|fault| self.line.error(fault, key, true))?;
+            deleted += (0..some.len()).map(|at| answer.inner(at).deleted(0)).sum::<i64>();
+        }
+        Ok(if deleted > 0 { Released::Released } else { Released::NotHeld })
+    }
+}
+
+/// Waiting requests stand in line; others never do.
+pub(super) fn waits(req: &Acquire) -> bool {
+    req.wait != Wait::No
+}
+
+/// The fence of an entry with this order.
+pub(super) fn grant(req: &Acquire, lift: Lift, entry: &Entry) -> Grant {
+    Grant::new(req.key.clone(), entry.card.owner, lift.token(entry), req.mode, req.ttl)
+}

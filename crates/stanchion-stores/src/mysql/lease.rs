@@ -1,0 +1,395 @@
+//! `mode=lease`: one row per key. Uncontended exclusive locks are one statement; everything else is decided in
+//! [`Line`] and written by compare-and-swap on the row's `rev`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mysql_async::Row;
+use stanchion_core::{
+    Acquire, Capability, Error, ErrorKind, FencingToken, Grant, Identity, Key, LockBackend, LockInfo, Mode, Owner,
+    Page, Released, Renewal, Result, RetryPolicy, Wait, contended, slots_disagree,
+};
+use tokio::time::Instant;
+
+use super::board::{Waiting, open};
+use super::ear::{Ear, call};
+use super::error::{DUPLICATE, Effect, code, running, unexpected};
+use super::line::{Asked, Held, Line, Turn, Verdict};
+use super::pool::{Pool, bytes, number};
+use super::schema::Schema;
+use super::text::{NOW, limit, range, text};
+use super::tidy::Tidy;
+
+/// A waiter looks at least this often by itself: what a lost call costs.
+const HEARTBEAT: Duration = Duration::from_secs(3);
+/// How long to go on when others change the row between our look and our write.
+const SWAPS: u32 = 200;
+
+/// Lease locks in MySQL and MariaDB.
+#[derive(Debug)]
+pub(crate) struct LeaseLocks {
+    pool: Arc<Pool>,
+    ear: Arc<Ear>,
+    schema: Schema,
+    capability: Capability,
+    tidy: Arc<Tidy>,
+}
+
+/// A row as [`read_line`] reads it.
+pub(super) fn select(schema: &Schema) -> String {
+    format!("SELECT k, rev, fence, owner, identity, since, ends, queue, {NOW} FROM {}", schema.table("locks"))
+}
+
+pub(super) fn read_line(row: &Row) -> Result<(Vec<u8>, Line)> {
+    let at = |at| number(Some(row), at);
+    let mut line = Line { rev: at(1)?, fence: at(2)?, now: at(8)?, ..Line::default() };
+    let damaged = || Error::new(ErrorKind::Damaged, "a lock's row was not written by us").with("table", "locks");
+    let owner = super::pool::text(row, 3)?;
+    if !owner.is_empty() {
+        line.holder = Some(Held {
+            owner: owner.parse().map_err(|_| damaged())?,
+            mode: Mode::Exclusive,
+            fence: line.fence,
+            since: at(5)?,
+            ends: at(6)?,
+            identity: super::pool::text(row, 4)?,
+        });
+    }
+    if bytes(row, 7)?.is_some() {
+        line.decode(&super::pool::text(row, 7)?).ok_or_else(damaged)?;
+    }
+    Ok((bytes(row, 0)?.unwrap_or_default(), line))
+}
+
+/// Rounded up: the server must not end a lease before its holder does.
+pub(super) fn micros(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX / 4)
+}
+
+/// The floor as the row can count it: half the range is left for all the numbers after it.
+pub(super) fn floor(req: &Acquire) -> Result<u64> {
+    if req.floor > u64::MAX / 4 {
+        return Err(Error::new(ErrorKind::Invalid, "no fence can be above this floor").with("floor", req.floor));
+    }
+    Ok(req.floor)
+}
+
+/// What a decision about a row asks for.
+enum Change<T> {
+    /// Write it, and answer this.
+    Write(T),
+    /// It stays as it is.
+    Leave(T),
+}
+
+impl LeaseLocks {
+    pub(crate) fn new(pool: Arc<Pool>, ear: Arc<Ear>, schema: Schema, capability: Capability) -> Self {
+        let tidy = Tidy::new(Arc::clone(&pool), schema.clone());
+        Self { pool, ear, schema, capability, tidy }
+    }
+
+    fn table(&self) -> String {
+        self.schema.table("locks")
+    }
+
+    async fn read(&self, key: &Key) -> Result<Option<Line>> {
+        let sql = format!("{} WHERE k = {}", select(&self.schema), text(key.as_str()));
+        let rows = self.pool.one(&sql, Effect::Read).await?;
+        rows.first().map(|row| Ok(read_line(row)?.1)).transpose()
+    }
+
+    /// Writes `line` if the row is what it was, and calls those whose turn it is now.
+    async fn write(&self, key: &Key, line: &mut Line) -> Result<bool> {
+        let called: Vec<u64> = line.called().into_iter().filter(|ear| *ear != self.ear.number).collect();
+        let held = line.holder.as_ref();
+        let owner = held.map(|held| held.owner.to_hex()).unwrap_or_default();
+        let identity = held.map_or("", |held| &held.identity);
+        let (since, ends) = held.map_or((line.now, 0), |held| (held.since, held.ends));
+        let queue = line.encode().map_or_else(|| "NULL".to_owned(), |queue| text(&queue));
+        let mut sql = format!(
+            "UPDATE {} SET rev = rev + 1, fence = {}, owner = '{owner}', identity = {}, since = {since}, ends = {ends}, \
+             queue = {queue} WHERE k = {} AND rev = {}",
+            self.table(),
+            line.fence,
+            text(identity),
+            text(key.as_str()),
+            line.rev
+        );
+        let mut count = 1;
+        if let Some(first) = called.first() {
+            // In the same packet: a call for nothing only makes somebody look.
+            sql.push_str("; ");
+            sql.push_str(&call(*first));
+            count = 3;
+        }
+        let parts = self.pool.parts(sql.as_bytes(), count, Effect::Write).await?;
+        let Some(set) = parts.sets.first() else {
+            let e = parts.failed.ok_or_else(|| unexpected("no result"))?;
+            if super::error::is_rollback(&e) {
+                return Ok(false);
+            }
+            return Err(running(&e, &self.pool.target.shown, Effect::Write));
+        };
+        if set.found == 0 {
+            return Ok(false);
+        }
+        line.rev += 1;
+        self.ear.board.tell(key, line);
+        if called.len() > 1 {
+            self.ear.ring(&called[1..]).await;
+        }
+        Ok(true)
+    }
+
+    /// Reads the row, decides, writes, and does it again if somebody was faster. `None`: there is no row.
+    async fn change<T>(
+        &self,
+        key: &Key,
+        mut decide: impl FnMut(&mut Line) -> Change<T> + Send,
+    ) -> Result<Option<(Line, T)>>
+    where
+        T: Send,
+    {
+        let mut tries = RetryPolicy::default().budget(SWAPS).deadline(self.pool.target.timeout).start();
+        loop {
+            let Some(mut line) = self.read(key).await? else { return Ok(None) };
+            match decide(&mut line) {
+                Change::Leave(answer) => return Ok(Some((line, answer))),
+                Change::Write(answer) => {
+                    if self.write(key, &mut line).await? {
+                        return Ok(Some((line, answer)));
+                    }
+                }
+            }
+            if !tries.again().await {
+                return Err(Error::new(ErrorKind::Unavailable, "the lock's row changes faster than we can write it")
+                    .with("key", key)
+                    .with("tries", tries.used()));
+            }
+        }
+    }
+
+    /// One statement: ours if nobody holds, shares or waits.
+    async fn seize(&self, req: &Acquire, owner: Owner) -> Result<Option<u64>> {
+        let sql = format!(
+            "UPDATE {} SET rev = rev + 1, fence = LAST_INSERT_ID(GREATEST(fence, {}) + 1), owner = '{}', identity = {}, \
+             since = {NOW}, ends = {NOW} + {} WHERE k = {} AND ends <= {NOW} AND queue IS NULL",
+            self.table(),
+            floor(req)?,
+            owner.to_hex(),
+            text(&req.identity.encode()),
+            micros(req.ttl),
+            text(req.key.as_str()),
+        );
+        let sets = self.pool.run(&sql, 1, Effect::Write).await?;
+        Ok(sets.first().filter(|set| set.found > 0).map(|set| set.id))
+    }
+
+    /// The first row of a key; `exclusive`: with us as its holder. `None`: somebody was faster.
+    async fn found(&self, req: &Acquire, owner: Owner, exclusive: bool) -> Result<Option<u64>> {
+        let (holder, ends) =
+            if exclusive { (owner.to_hex(), format!("{NOW} + {}", micros(req.ttl))) } else { Default::default() };
+        let step = u64::from(exclusive);
+        // The shared lock on the floor keeps `tidy` from forgetting this key's numbers meanwhile.
+        let sql = format!(
+            "INSERT INTO {} (k, rev, fence, owner, identity, since, ends) SELECT {}, 1, \
+             LAST_INSERT_ID(GREATEST(value, {}) + {step}), '{holder}', {}, {NOW}, {} FROM {} \
+             WHERE name = 'floor' LOCK IN SHARE MODE",
+            self.table(),
+            text(req.key.as_str()),
+            if exclusive { floor(req)? } else { 0 },
+            text(&req.identity.encode()),
+            if exclusive { ends.as_str() } else { "0" },
+            self.schema.table("meta"),
+        );
+        let parts = self.pool.parts(sql.as_bytes(), 1, Effect::Write).await?;
+        match parts.failed {
+            None => match parts.sets.first() {
+                Some(set) if set.found > 0 => Ok(Some(set.id)),
+                _ => Err(unexpected("no floor").hint("open the store again")),
+            },
+            Some(e) if code(&e) == Some(DUPLICATE) || super::error::is_rollback(&e) => Ok(None),
+            Some(e) => Err(running(&e, &self.pool.target.shown, Effect::Write)),
+        }
+    }
+
+    /// The fence of a grant, or who is in the way.
+    async fn attempt(&self, req: &Acquire, owner: Owner) -> Result<Result<u64, (Line, Verdict)>> {
+        let known = req.wait != Wait::No && self.ear.board.knows(owner);
+        if req.mode == Mode::Exclusive
+            && !known
+            && let Some(fence) = self.seize(req, owner).await?
+        {
+            return Ok(Ok(fence));
+        }
+        let asked = Asked {
+            owner,
+            mode: req.mode,
+            ttl: micros(req.ttl),
+            floor: floor(req)?,
+            wait: req.wait != Wait::No,
+            ear: self.ear.number,
+            identity: req.identity.encode(),
+        };
+        loop {
+            let changed = self.change(&req.key, |line| match line.attempt(&asked) {
+                Verdict::Contended { write: false } => Change::Leave(Verdict::Contended { write: false }),
+                Verdict::Slots(held) => Change::Leave(Verdict::Slots(held)),
+                verdict => Change::Write(verdict),
+            });
+            match changed.await? {
+                Some((_, Verdict::Granted(fence))) => return Ok(Ok(fence)),
+                Some(refused) => return Ok(Err(refused)),
+                None => {
+                    let exclusive = req.mode == Mode::Exclusive;
+                    if let Some(fence) = self.found(req, owner, exclusive).await?
+                        && exclusive
+                    {
+                        return Ok(Ok(fence));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl LockBackend for LeaseLocks {
+    fn capability(&self) -> Capability {
+        self.capability
+    }
+
+    async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
+        let board = &self.ear.board;
+        let answer = self.attempt(req, owner).await.inspect_err(|_| board.leave(owner))?;
+        match answer {
+            Ok(fence) => {
+                board.leave(owner);
+                self.tidy.sometimes();
+                Ok(Grant::new(req.key.clone(), owner, FencingToken::new(fence, owner), req.mode, req.ttl))
+            }
+            Err((_, Verdict::Slots(held))) => {
+                board.leave(owner);
+                let asked = if let Mode::Slots(n) = req.mode { n } else { 0 };
+                Err(slots_disagree(&req.key, asked, held))
+            }
+            Err((line, _)) => {
+                if req.wait != Wait::No {
+                    let place = board.place(&req.key, owner);
+                    place.ours.store(line.turn(owner) == Turn::Now, Ordering::SeqCst);
+                    place.see(&line);
+                }
+                Err(contended(&req.key, line.shown()))
+            }
+        }
+    }
+
+    async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
+        let place = self.ear.board.place(&req.key, owner);
+        place.waiting.store(true, Ordering::SeqCst);
+        let _waiting = Waiting(&place.waiting);
+        self.ear.board.news.notify_one();
+        let mut until = until.min(Instant::now() + HEARTBEAT);
+        if !self.ear.ensure() {
+            // Well inside a turn, and not all at once.
+            until = until.min(Instant::now() + Duration::from_millis(60 + owner.nonce() % 80));
+        }
+        loop {
+            if place.ours.swap(false, Ordering::SeqCst) {
+                return Ok(());
+            }
+            let end = until.min(*open(&place.at));
+            if tokio::time::timeout_at(end, place.bell.notified()).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn withdraw(&self, req: &Acquire, owner: Owner) {
+        self.ear.board.leave(owner);
+        let left =
+            self.change(&req.key, |line| if line.withdraw(owner) { Change::Write(()) } else { Change::Leave(()) });
+        if let Err(e) = left.await {
+            tracing::debug!(error = %e, key = %req.key, "a waiter could not leave the queue; its place lapses");
+        }
+    }
+
+    async fn renew(&self, grant: &Grant, ttl: Duration) -> Renewal {
+        let renewed = if grant.mode == Mode::Exclusive {
+            let sql = format!(
+                "UPDATE {} SET rev = rev + 1, ends = {NOW} + {} WHERE k = {} AND owner = '{}' AND ends > {NOW}",
+                self.table(),
+                micros(ttl),
+                text(grant.key.as_str()),
+                grant.owner.to_hex()
+            );
+            self.pool.run(&sql, 1, Effect::Write).await.map(|sets| sets.first().is_some_and(|set| set.found > 0))
+        } else {
+            let renewed = self.change(&grant.key, |line| {
+                if line.renew(grant.owner, micros(ttl)) { Change::Write(true) } else { Change::Leave(false) }
+            });
+            renewed.await.map(|changed| changed.is_some_and(|(_, renewed)| renewed))
+        };
+        match renewed {
+            Ok(true) => Renewal::Renewed,
+            Ok(false) => Renewal::Lost,
+            Err(e) => Renewal::Unknown(e),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Released> {
+        if grant.mode == Mode::Exclusive {
+            let sql = format!(
+                "UPDATE {} SET rev = rev + 1, owner = '', since = {NOW}, ends = 0 \
+                 WHERE k = {} AND owner = '{}' AND ends > {NOW} AND queue IS NULL",
+                self.table(),
+                text(grant.key.as_str()),
+                grant.owner.to_hex()
+            );
+            if self.pool.run(&sql, 1, Effect::Write).await?.first().is_some_and(|set| set.found > 0) {
+                return Ok(Released::Released);
+            }
+        }
+        let released = self.change(&grant.key, |line| match line.release(grant.owner) {
+            Some(held) => Change::Write(held),
+            None => Change::Leave(false),
+        });
+        Ok(match released.await? {
+            Some((_, true)) => Released::Released,
+            _ => Released::NotHeld,
+        })
+    }
+
+    async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
+        let sql = format!(
+            "{} WHERE {} AND (ends > {NOW} OR queue IS NOT NULL) ORDER BY k LIMIT {}",
+            select(&self.schema),
+            range(prefix, &page),
+            limit(&page)
+        );
+        let mut found = Vec::new();
+        for row in self.pool.one(&sql, Effect::Read).await? {
+            let (key, line) = read_line(&row)?;
+            let mut info = LockInfo::new(Key::from_store(&String::from_utf8_lossy(&key))?);
+            let alive = line.holder.iter().chain(&line.shares).filter(|held| held.ends > line.now);
+            info.holders = alive.map(|held| line.show(held)).collect();
+            let waiting = line.waiters.iter().filter(|waiter| waiter.seen > line.now);
+            let waited = |since: u64| Duration::from_micros(line.now.saturating_sub(since));
+            info.waiters = waiting.map(|w| (Identity::decode(&w.identity), Some(waited(w.since)))).collect();
+            if !info.holders.is_empty() || !info.waiters.is_empty() {
+                found.push(info);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn evict(&self, key: &Key) -> Result<Released> {
+        let evicted = self.change(key, |line| if line.evict() { Change::Write(true) } else { Change::Leave(false) });
+        Ok(match evicted.await? {
+            Some((_, true)) => Released::Released,
+            _ => Released::NotHeld,
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! A few connections, each for one statement at a time: the protocol has no pipeline.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Row};
+use stanchion_core::{Error, ErrorKind, Result};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use super::error::{Effect, code, is_rollback, is_uncalled, lost, running, unexpected};
+use super::target::Target;
+
+/// Enough to keep a small server's cores busy, and to share one flush of the log.
+const CONNECTIONS: usize = 8;
+/// A connection that was idle for longer is asked before a statement is risked on it.
+const FRESH: Duration = Duration::from_secs(1);
+/// How often a statement that certainly rolled back is run again.
+const ROLLBACKS: u32 = 10;
+
+/// One result of a packet of statements.
+#[derive(Debug, Default)]
+pub(crate) struct Set {
+    pub(crate) rows: Vec<Row>,
+    /// Rows that a write's condition found.
+    pub(crate) found: u64,
+    /// The number that `LAST_INSERT_ID(…)` was given.
+    pub(crate) id: u64,
+}
+
+/// What came back: the results up to the first statement that failed.
+pub(crate) struct Parts {
+    pub(crate) sets: Vec<Set>,
+    pub(crate) failed: Option<mysql_async::Error>,
+}
+
+pub(crate) struct Pool {
+    pub(crate) target: Target,
+    permits: Semaphore,
+    idle: Mutex<Vec<(Conn, Instant)>>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(target: Target) -> Arc<Self> {
+        Arc::new(Self { target, permits: Semaphore::new(CONNECTIONS), idle: Mutex::default() })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<(Conn, Instant)>> {
+        // Nothing panics while it holds this.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends `sql`, a packet of `count` statements, and answers with their results.
+    pub(crate) async fn run(&self, sql: impl AsRef<[u8]> + Send, count: usize, effect: Effect) -> Result<Vec<Set>> {
+        let mut tries = 0;
+        loop {
+            let parts = self.parts(sql.as_ref(), count, effect).await?;
+            match parts.failed {
+                None => return Ok(parts.sets),
+                // Only if it was the first statement, or nothing would be known of those before it.
+                Some(e) if parts.sets.is_empty() && is_rollback(&e) && tries < ROLLBACKS => tries += 1,
+                Some(e) => return Err(running(&e, &self.target.shown, effect)),
+            }
+        }
+    }
+
+    /// The rows of one statement.
+    pub(crate) async fn one(&self, sql: &str, effect: Effect) -> Result<Vec<Row>> {
+        Ok(self.run(sql, 1, effect).await?.pop().unwrap_or_default().rows)
+    }
+
+    /// The same, with the server's refusal of a later statement kept apart from what the earlier ones did.
+    pub(crate) async fn parts(&self, sql: &[u8], count: usize, effect: Effect) -> Result<Parts> {
+        let mut again = effect == Effect::Read;
+        loop {
+            let target = &self.target;
+            let slow = |_| {
+                Error::new(ErrorKind::Unavailable, "all connections to the database are busy")
+                    .with("host", &target.shown)
+                    .with("timeout", stanchion_core::text::duration(target.timeout))
+            };
+            let permit = timeout(target.timeout, self.permits.acquire()).await.map_err(slow)?;
+            let _permit = permit.map_err(|_| unexpected("a closed pool"))?;
+            let (mut conn, used) = match self.take().await {
+                Some(conn) => (conn, true),
+                None => (target.connect().await?, false),
+            };
+            // A caller that gives up drops the connection with this future, and with it what was under way.
+            let answer = timeout(target.timeout, ask(&mut conn, sql, count)).await;
+            match answer {
+                Ok(parts) => match &parts.failed {
+                    Some(e) if code(e).is_none() => {
+                        // Others that were idle have probably died with it.
+                        self.idle().clear();
+                        if again && used {
+                            again = false;
+                            continue;
+                        }
+                        return Err(running(e, &target.shown, effect));
+                    }
+                    // A packet that stopped in the middle may have left a transaction open.
+                    Some(e) if count > 1 && effect == Effect::Write && !is_uncalled(e) => return Ok(parts),
+                    _ => {
+                        self.idle().push((conn, Instant::now()));
+                        return Ok(parts);
+                    }
+                },
+                Err(_) => {
+                    return Err(
+                        lost(&target.shown, effect).with("timeout", stanchion_core::text::duration(target.timeout))
+                    );
+                }
+            }
+        }
+    }
+
+    /// A connection that was used a moment ago, or that still answers: a write must not be the first to find out that the
+    /// server was away meanwhile.
+    async fn take(&self) -> Option<Conn> {
+        loop {
+            let (mut conn, since) = self.idle().pop()?;
+            if since.elapsed() < FRESH || matches!(timeout(self.target.timeout, conn.ping()).await, Ok(Ok(()))) {
+                return Some(conn);
+            }
+            self.idle().clear();
+        }
+    }
+}
+
+/// Sends a packet of `count` statements and reads every result.
+pub(crate) async fn ask(conn: &mut Conn, sql: &[u8], count: usize) -> Parts {
+    let mut sets = Vec::with_capacity(count);
+    let failed = async {
+        let mut result = conn.query_iter(sql).await?;
+        for _ in 0..count {
+            let (found, id) = (result.affected_rows(), result.last_insert_id().unwrap_or(0));
+            // Kept row by row: an error of the next statement comes with the end of this one.
+            let mut rows = Vec::new();
+            let read = result.for_each(|row| rows.push(row)).await;
+            sets.push(Set { rows, found, id });
+            read?;
+        }
+        result.drop_result().await
+    }
+    .await
+    .err();
+    Parts { sets, failed }
+}
+
+/// A whole number in a row. A wrong type is a bug or a foreign table, never a panic.
+pub(crate) fn number(row: Option<&Row>, at: usize) -> Result<u64> {
+    maybe(row, at)?.ok_or_else(|| unexpected("NULL"))
+}
+
+/// A whole number or NULL.
+pub(crate) fn maybe(row: Option<&Row>, at: usize) -> Result<Option<u64>> {
+    let value = row.and_then(|row| row.get_opt::<Option<u64>, _>(at)).ok_or_else(|| unexpected("no such column"))?;
+    value.map_err(|_| unexpected("not a number"))
+}
+
+/// Bytes or NULL.
+pub(crate) fn bytes(row: &Row, at: usize) -> Result<Option<Vec<u8>>> {
+    let value = row.get_opt::<Option<Vec<u8>>, _>(at).ok_or_else(|| unexpected("no such column"))?;
+    value.map_err(|_| unexpected("not bytes"))
+}
+
+/// Text; what is not UTF-8 was not written by us, and is shown as well as it can be.
+pub(crate) fn text(row: &Row, at: usize) -> Result<String> {
+    Ok(String::from_utf8_lossy(&bytes(row, at)?.unwrap_or_default()).into_owned())
+}

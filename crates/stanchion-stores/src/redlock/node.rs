@@ -1,0 +1,175 @@
+//! One node: its connection, and whether its vote counts.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use ::redis::{Cmd, Value};
+use stanchion_core::redlock::Trust;
+use stanchion_core::{BootTime, Clock as _, ErrorKind, Result, SystemClock, text};
+use tokio::time::Instant;
+
+use crate::redis::fault::Fault;
+use crate::redis::link::{Hub, Link};
+use crate::redis::options::Options;
+use crate::redis::script::Script;
+
+/// Requests that wait for one connection; the others go on without this node.
+const WAITING_MOST: usize = 64;
+/// After a connection failed, requests fail at once for this long.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// One of the independent servers.
+#[derive(Debug)]
+pub(super) struct Node {
+    hub: Hub,
+    state: Mutex<State>,
+    /// When it last answered, in nanoseconds of our clock: the life of its present self reaches at least so far.
+    heard: AtomicU64,
+    waiting: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct State {
+    trust: Trust,
+    /// The connection whose greeting is known.
+    met: Weak<Link>,
+    run: String,
+    failed: Option<(Instant, Fault)>,
+}
+
+impl Node {
+    pub(super) fn new(options: Options, quarantine: Duration) -> Result<Self> {
+        let state = State { trust: Trust::new(quarantine), met: Weak::new(), run: String::new(), failed: None };
+        let hub = Hub::new(options)?.greeting();
+        Ok(Self { hub, state: Mutex::new(state), heard: AtomicU64::new(0), waiting: AtomicUsize::new(0) })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.hub.options.shown
+    }
+
+    pub(super) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Runs a script, if this node's vote counts.
+    pub(super) async fn ask(self: Arc<Self>, script: &'static Script, command: Arc<Cmd>) -> Result<Value, Fault> {
+        let link = self.link().await?;
+        self.trusted()?;
+        self.eval(&link, script, &command).await
+    }
+
+    /// Runs a script whatever its vote is worth, and only then says whether the answer counts.
+    pub(super) async fn tell(self: Arc<Self>, script: &'static Script, command: Arc<Cmd>) -> Result<Value, Fault> {
+        let link = self.link().await?;
+        let answer = self.eval(&link, script, &command).await;
+        self.trusted()?;
+        answer
+    }
+
+    /// `NOSCRIPT` proves that nothing ran, so only then it is loaded and sent again.
+    async fn eval(&self, link: &Arc<Link>, script: &Script, command: &Cmd) -> Result<Value, Fault> {
+        let mut answer = self.hub.send_on(link, command).await;
+        if answer.as_ref().is_err_and(Fault::no_script) {
+            self.hub.send_on(link, script.load()).await?;
+            answer = self.hub.send_on(link, command).await;
+        }
+        if answer.is_ok() {
+            self.heard.store(nanos(SystemClock.now()), Ordering::Relaxed);
+        }
+        answer
+    }
+
+    /// A connection whose greeting was looked at. Bounded in number and time, so that a dead node costs little.
+    pub(super) async fn link(&self) -> Result<Arc<Link>, Fault> {
+        if let Some(link) = self.hub.living() {
+            self.meet(&link);
+            return Ok(link);
+        }
+        let failed = self.state().failed.clone();
+        if let Some((at, fault)) = failed
+            && at.elapsed() < PAUSE
+        {
+            return Err(fault);
+        }
+        let _place = Place::take(&self.waiting)
+            .ok_or_else(|| Fault::NotSent(ErrorKind::Unavailable, "Redis cannot be reached: connecting".to_owned()))?;
+        match self.hub.link().await {
+            Ok(link) => {
+                self.meet(&link);
+                Ok(link)
+            }
+            Err(fault) => {
+                self.state().failed = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
+    }
+
+    fn meet(&self, link: &Arc<Link>) {
+        let mut state = self.state();
+        if std::ptr::eq(state.met.as_ptr(), Arc::as_ptr(link)) {
+            return;
+        }
+        state.met = Arc::downgrade(link);
+        state.failed = None;
+        let Some(greeting) = &link.greeting else { return };
+        let run = field(&greeting.info, "run_id").unwrap_or_default().to_owned();
+        let uptime = field(&greeting.info, "uptime_in_seconds").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let heard = Some(self.heard.load(Ordering::Relaxed)).filter(|at| *at > 0);
+        let heard = heard.map(|at| BootTime::from_boot(Duration::from_nanos(at)));
+        state.trust.met(&run, Duration::from_secs(uptime), greeting.asked, heard);
+        let left = state.trust.left(SystemClock.now());
+        if !state.run.is_empty() && state.run != run && !left.is_zero() {
+            let left = text::duration(left);
+            tracing::warn!(node = self.name(), %left, "the node has restarted: no vote for a while");
+        }
+        state.run = run;
+    }
+
+    fn trusted(&self) -> Result<(), Fault> {
+        let left = self.state().trust.left(SystemClock.now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        let why = format!("restarted lately, and may have forgotten leases: no vote for {}", text::duration(left));
+        Err(Fault::NotSent(ErrorKind::Unavailable, why))
+    }
+
+    /// How long its vote does not count yet, and its run id; nothing before the first connection.
+    pub(super) fn standing(&self) -> Option<(Duration, String)> {
+        let state = self.state();
+        (!state.run.is_empty()).then(|| (state.trust.left(SystemClock.now()), state.run.clone()))
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn nanos(at: BootTime) -> u64 {
+    u64::try_from(at.since_boot().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A line of `INFO`.
+pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+/// One of those who wait for a connection.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(count: &'a AtomicUsize) -> Option<Self> {
+        let place = Self(count);
+        // Counted down again by the drop, also if it was too many.
+        (count.fetch_add(1, Ordering::Relaxed) < WAITING_MOST).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,271 @@
+//! One acquisition: asking, writing the fence back, and leaving nothing behind.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stanchion_core::redlock::{Answer, Attempt, Next, Reason, drift, quorum};
+use stanchion_core::{Acquire, Clock as _, Error, ErrorKind, Owner, SystemClock, contended};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::fan::{Fan, Heard};
+use super::locks::Shared;
+use super::names::{Asked, RELEASE, TAKE, WRITE};
+use super::reply::{self, Refusal, may_have_run};
+use crate::redis::fault::Fault;
+
+/// Times that an attempt is repeated because several came at once and nobody got a quorum.
+const SPLITS: u32 = 16;
+/// The longest pause after a split vote.
+const PAUSE_MOST: Duration = Duration::from_millis(64);
+
+/// How an attempt ended.
+pub(super) enum Outcome {
+    Granted(u64),
+    /// Somebody holds it, or may.
+    Held {
+        error: Error,
+        free_in: Duration,
+    },
+    /// Nobody can have a quorum.
+    Split,
+    Failed(Error),
+}
+
+/// Takes the lock, and tries again at random moments while contenders keep each other from a quorum.
+pub(super) async fn take(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str) -> Outcome {
+    for split in 0..SPLITS {
+        let start = Instant::now();
+        match once(shared, req, owner, identity).await {
+            Outcome::Split => {
+                // Twice the time of an attempt is enough for one of two; each further round has room for twice as many.
+                let room = start.elapsed().max(Duration::from_millis(1)) * 2_u32.saturating_pow(split.min(6) + 1);
+                sleep(random_part(room.min(PAUSE_MOST))).await;
+            }
+            outcome => return outcome,
+        }
+    }
+    Outcome::Held { error: contended(&req.key, None), free_in: random_part(PAUSE_MOST) }
+}
+
+pub(super) fn random_part(of: Duration) -> Duration {
+    let part = u32::try_from(Owner::random().nonce() >> 40).unwrap_or(0);
+    of.mul_f64(f64::from(part) / f64::from(1_u32 << 24))
+}
+
+/// What one attempt has heard so far. Dropped before it is granted, everything that it took is given back.
+struct Taking<'a> {
+    shared: &'a Arc<Shared>,
+    req: &'a Acquire,
+    owner: Owner,
+    /// The number that this attempt came with.
+    ask: u64,
+    fan: Fan,
+    /// Nodes where it is ours, or may be, one bit each.
+    ours: u32,
+    refusals: BTreeMap<usize, Refusal>,
+    faults: Vec<(usize, Fault)>,
+    granted: bool,
+}
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        let fan = std::mem::take(&mut self.fan);
+        // An owner that holds the lock already, and asks again in vain, must not lose what it has.
+        if self.granted || self.shared.grants.lives(self.owner) {
+            fan.detach();
+        } else {
+            give_back(self, fan);
+        }
+    }
+}
+
+/// Releases where it is ours now, and where it turns out to be later. In a task of its own, with the nodes' own
+/// timeouts: the caller may be gone.
+fn give_back(taking: &Taking<'_>, mut fan: Fan) {
+    let Taking { shared, req, owner, ask, ours, .. } = taking;
+    let Ok(runtime) = Handle::try_current() else { return };
+    let command = Arc::new(shared.names.clean(&req.key, *owner, req.mode, *ask));
+    let mut back = Fan::default();
+    for (index, node) in shared.nodes.iter().enumerate().filter(|(index, _)| ours >> index & 1 == 1) {
+        back.tell(index, node, &RELEASE, &command);
+    }
+    // On its way before anything that the caller sends next.
+    let more = back.start();
+    let late = !fan.is_empty();
+    if !more && !late {
+        return;
+    }
+    let shared = Arc::clone(shared);
+    runtime.spawn(async move {
+        while let Some((index, _, answer)) = fan.next().await {
+            let ours = match &answer {
+                Ok(::redis::Value::Int(_)) => true,
+                Ok(_) => false,
+                Err(fault) => may_have_run(fault),
+            };
+            if let Some(node) = shared.nodes.get(index).filter(|_| ours) {
+                back.tell(index, node, &RELEASE, &command);
+                back.start();
+            }
+        }
+        while back.next().await.is_some() {}
+    });
+}
+
+async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str) -> Outcome {
+    let nodes = shared.nodes.len();
+    let asked = Asked { key: &req.key, owner, mode: req.mode, ttl: req.ttl + shared.drift, identity };
+    let sent = SystemClock.now();
+    let mut attempt =
+        Attempt::new(nodes, req.ttl, drift(req.ttl), sent, req.floor, shared.write_back).spread(owner.nonce() % 64);
+    let ask = shared.names.guess(&req.key, req.floor);
+    let mut taking = Taking {
+        shared,
+        req,
+        owner,
+        ask,
+        fan: Fan::default(),
+        ours: 0,
+        refusals: BTreeMap::new(),
+        faults: Vec::new(),
+        granted: false,
+    };
+    let mut number = ask;
+    taking.fan.ask(&shared.nodes, 0, &TAKE, shared.names.take(&asked, ask, !shared.write_back));
+    let start = Instant::now();
+    loop {
+        // Usually the nodes' own timeouts come first.
+        let heard = if req.ttl <= shared.node_timeout {
+            timeout(attempt.valid_for(SystemClock.now()), taking.fan.next()).await
+        } else {
+            Ok(taking.fan.next().await)
+        };
+        let next = match heard {
+            Ok(Some(heard)) => taking.hear(&mut attempt, heard, number),
+            Ok(None) | Err(_) => attempt.time_is_up(),
+        };
+        match next {
+            Next::Wait | Next::Release(_) => {}
+            Next::WriteBack(agreed) => {
+                number = agreed;
+                taking.fan.ask(&shared.nodes, attempt.round(), &WRITE, shared.names.write(&asked, number, ask));
+            }
+            Next::Granted(number) => {
+                taking.granted = true;
+                shared.names.saw(&req.key, number);
+                shared.grants.add(owner, sent + req.ttl);
+                return Outcome::Granted(number);
+            }
+            // With nodes away, one refusal less than a quorum can be all there is to see of a holder.
+            Next::GiveUp(Reason::Refused | Reason::NoQuorum) if attempt.round() == 0 => {
+                return taking.refused(start).await;
+            }
+            // Taken, and gone before the fence was agreed: expired, or evicted. Or several agreed on theirs at once.
+            Next::GiveUp(Reason::Refused | Reason::Overtaken) => return Outcome::Split,
+            Next::GiveUp(reason) => return taking.failed(reason),
+        }
+    }
+}
+
+impl Taking<'_> {
+    fn hear(&mut self, attempt: &mut Attempt, (index, round, answer): Heard, number: u64) -> Next {
+        let (answer, refusal, fault) = match round {
+            0 => reply::taken(answer),
+            _ => {
+                let (answer, fault) = reply::written(answer, number);
+                (answer, None, fault)
+            }
+        };
+        match answer {
+            Answer::Yes(_) | Answer::Behind(_) => self.ours |= 1 << index,
+            Answer::Error if fault.as_ref().is_some_and(may_have_run) => self.ours |= 1 << index,
+            Answer::No | Answer::Error => {}
+        }
+        self.faults.extend(fault.map(|fault| (index, fault)));
+        if let Some(refusal) = refusal {
+            self.refusals.insert(index, refusal);
+        }
+        attempt.answer(index, round, answer, SystemClock.now())
+    }
+
+    /// Refused by too many. Whether by one holder, or by contenders that keep each other out, the rest of the nodes may
+    /// have to tell: they get as long as this attempt has taken already, twice.
+    async fn refused(mut self, start: Instant) -> Outcome {
+        let (nodes, until) = (self.shared.nodes.len(), start.elapsed() * 2 + Duration::from_millis(2));
+        let mut out = nodes - self.refusals.len() - self.yes() - self.faults.len();
+        while out > 0 && !self.held() && nodes - self.faults.len() >= quorum(nodes) {
+            let Ok(Some((index, _, answer))) = timeout(until, self.fan.next()).await else { break };
+            out -= 1;
+            let (answer, refusal, fault) = reply::taken(answer);
+            if matches!(answer, Answer::Yes(_)) || fault.as_ref().is_some_and(may_have_run) {
+                self.ours |= 1 << index;
+            }
+            self.faults.extend(fault.map(|fault| (index, fault)));
+            if let Some(refusal) = refusal {
+                self.refusals.insert(index, refusal);
+            }
+        }
+        // Foreign data is no holder, and without a quorum of answers nobody can tell.
+        if self.refusals.is_empty() || nodes - self.faults.len() < quorum(nodes) {
+            return self.failed(Reason::NoQuorum);
+        }
+        let silent = nodes - self.refusals.len() - self.yes();
+        let Some((most, shown)) = self.most() else { return Outcome::Split };
+        if most + silent < quorum(nodes) {
+            return Outcome::Split;
+        }
+        let error = contended(&self.req.key, Some(shown.holder.clone()));
+        Outcome::Held { error, free_in: self.free_in() }
+    }
+
+    fn yes(&self) -> usize {
+        let doubtful = self.faults.iter().filter(|(_, fault)| may_have_run(fault)).count();
+        (self.ours.count_ones() as usize).saturating_sub(doubtful)
+    }
+
+    fn held(&self) -> bool {
+        self.most().is_some_and(|(most, _)| most >= quorum(self.shared.nodes.len()))
+    }
+
+    /// The acquisition that holds most of the nodes. Readers hold together: they count as one.
+    fn most(&self) -> Option<(usize, &reply::Shown)> {
+        let mut marks: BTreeMap<(&str, &str), (usize, &reply::Shown)> = BTreeMap::new();
+        for Refusal { shown, .. } in self.refusals.values() {
+            // One that is about to agree on its fence is known by what it came with, one that has agreed by its fence.
+            let names = match shown.mark.starts_with('s') {
+                true => vec![("s", "")],
+                false => vec![(shown.mark.as_str(), ""), (&shown.mark[..33], shown.ask.as_str())],
+            };
+            for name in names {
+                marks.entry(name).or_insert((0, shown)).0 += 1;
+            }
+        }
+        marks.into_values().max_by_key(|(count, _)| *count)
+    }
+
+    /// When enough leases will have ended for a quorum, if nobody renews.
+    fn free_in(&self) -> Duration {
+        let mut free: Vec<Duration> = vec![Duration::ZERO; self.yes()];
+        free.extend(self.refusals.values().map(|refusal| refusal.free_in));
+        free.sort_unstable();
+        free.get(quorum(self.shared.nodes.len()) - 1).copied().unwrap_or(PAUSE_MOST)
+    }
+
+    fn failed(mut self, reason: Reason) -> Outcome {
+        let nodes = self.shared.nodes.len();
+        if reason == Reason::TooLate && self.faults.len() < quorum(nodes) {
+            let error = Error::new(ErrorKind::Unavailable, "the nodes answered too late for this ttl")
+                .with("key", &self.req.key)
+                .with("ttl", stanchion_core::text::duration(self.req.ttl))
+                .hint("use a longer ttl, or nodes that are nearer");
+            return Outcome::Failed(error);
+        }
+        let name = |index: usize| self.shared.nodes.get(index).map_or_else(String::new, |node| node.name().to_owned());
+        let faults = std::mem::take(&mut self.faults).into_iter().map(|(index, fault)| (name(index), fault)).collect();
+        // Nothing was granted, and what was taken is being given back: the outcome is known.
+        let error = reply::failed("no quorum of nodes", faults, nodes, false).with("key", &self.req.key);
+        Outcome::Failed(error.with("store", &self.shared.shown))
+    }
+}

@@ -1,0 +1,125 @@
+//! The guard that others use without our code: `guards/consul`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use stanchion_core::Owner;
+use stanchion_testkit::engines::{Consul, Skip};
+
+use super::{end_sessions, open, plain, request};
+
+fn guards() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/consul")
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
+}
+
+fn agent(server: &Consul) -> String {
+    format!("http://127.0.0.1:{}", server.port())
+}
+
+type Token<'a> = [&'a str; 2];
+
+const OLD: Token<'_> = ["5", "00000000000000aa"];
+const NEW: Token<'_> = ["1837810000000000", "00000000000000bb"];
+
+fn run(server: &Consul, script: &str, token: Token<'_>, words: &[&str]) -> (String, i32) {
+    let mut command = Command::new("sh");
+    command.arg(guards().join(script)).args(words).env("CONSUL_HTTP_ADDR", agent(server));
+    command.env("STANCHION_FENCE", token[0]).env("STANCHION_LEASE_ID", token[1]);
+    let output = command.output().unwrap();
+    (text(&output), output.status.code().unwrap())
+}
+
+/// The guard and the value.
+fn touch(server: &Consul, token: Token<'_>) -> (String, String) {
+    let (said, status) = run(server, "touch.sh", token, &["account/7"]);
+    assert_eq!(status, 0, "{said}");
+    let (guard, value) = said.split_once(' ').unwrap();
+    (guard.to_owned(), value.to_owned())
+}
+
+fn write(server: &Consul, guard: &str, value: &str) -> (String, i32) {
+    run(server, "write.sh", OLD, &["account/7", guard, value])
+}
+
+fn said(words: &str, status: i32) -> (String, i32) {
+    (words.to_owned(), status)
+}
+
+#[tokio::test]
+async fn a_stale_token_is_refused_from_the_shell() {
+    let server = Consul::start().await;
+    assert_eq!(write(&server, "1", "1"), said("refused", 3), "a write without a touch");
+    let (old, value) = touch(&server, OLD);
+    assert_eq!(value, "");
+    assert_eq!(touch(&server, OLD).0, old, "the same token again changes nothing");
+    assert_eq!(write(&server, &old, "100 and \"more\""), said("written", 0));
+    let (new, value) = touch(&server, NEW);
+    assert_eq!(value, "100 and \"more\"");
+    assert_eq!(write(&server, &old, "666"), said("refused", 3));
+    assert_eq!(run(&server, "touch.sh", OLD, &["account/7"]), said(&format!("refused {}", NEW[0]), 3));
+    let twin = [NEW[0], "00000000000000cc"];
+    assert_eq!(run(&server, "touch.sh", twin, &["account/7"]), said(&format!("refused {}", NEW[0]), 3));
+    assert_eq!(write(&server, &new, "90"), said("written", 0));
+    assert_eq!(touch(&server, NEW), (new, "90".to_owned()));
+}
+
+#[tokio::test]
+async fn the_examples_in_other_languages_run_and_are_refused() {
+    let server = Consul::start().await;
+    for (program, example) in [("python3", "guard.py"), ("sh", "guard.sh")] {
+        let run = |[fence, lease]: Token<'_>| {
+            let mut command = Command::new(program);
+            command.arg(guards().join("examples").join(example)).args([&agent(&server), example]);
+            command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
+        };
+        let Ok(first) = run(OLD) else {
+            Skip::new(format!("{program} is not installed")).report();
+            continue;
+        };
+        assert_eq!((text(&first).as_str(), first.status.code()), ("count is 1", Some(0)), "{program}");
+        let second = run(NEW).unwrap();
+        assert_eq!((text(&second).as_str(), second.status.code()), ("count is 2", Some(0)), "{program}");
+        let stale = run(OLD).unwrap();
+        assert_eq!(stale.status.code(), Some(3), "{program}");
+        assert!(text(&stale).starts_with("refused"), "{program}");
+    }
+}
+
+/// A fence that only writes are checked against: what most texts describe. It lives here and nowhere else.
+async fn write_only(server: &Consul, token: u64, value: &str) -> bool {
+    let seen = plain(server, "GET", "/v1/kv/naive/seen?raw", "").await.parse().unwrap_or(0);
+    if token < seen {
+        return false;
+    }
+    plain(server, "PUT", "/v1/kv/naive/seen", &token.to_string()).await;
+    plain(server, "PUT", "/v1/kv/naive/count", value).await.contains("true")
+}
+
+/// Seven steps: A locks, A reads, A's session is ended, B locks, B reads, A writes, B writes. Both add one.
+#[tokio::test]
+async fn write_only_fence_loses_an_update_and_first_touch_does_not() {
+    let server = Consul::start().await;
+    let locks = open(&format!("{}?lock_delay=0s", server.url())).await.locks;
+    let a = locks.try_acquire(&request("k"), Owner::random()).await.unwrap().fence;
+    end_sessions(&server).await;
+    let b = locks.try_acquire(&request("k"), Owner::random()).await.unwrap().fence;
+
+    let read = || async { plain(&server, "GET", "/v1/kv/naive/count?raw", "").await.parse::<u32>().unwrap_or(0) };
+    let (seen_by_a, seen_by_b) = (read().await, read().await);
+    assert!(write_only(&server, a.number(), &(seen_by_a + 1).to_string()).await);
+    assert!(write_only(&server, b.number(), &(seen_by_b + 1).to_string()).await);
+    assert_eq!(read().await, 1, "two acknowledged increments, one kept: the recipe's bug");
+
+    let (a_number, a_lease, b_number, b_lease) =
+        (a.number().to_string(), a.lease_id(), b.number().to_string(), b.lease_id());
+    let (a_guard, _) = touch(&server, [&a_number, &a_lease]);
+    let (b_guard, _) = touch(&server, [&b_number, &b_lease]);
+    assert_eq!(write(&server, &a_guard, "1"), said("refused", 3), "the late write, so it was not acknowledged");
+    assert_eq!(write(&server, &b_guard, "1"), said("written", 0));
+    assert_eq!(touch(&server, [&b_number, &b_lease]).1, "1", "one acknowledged increment, one kept");
+}

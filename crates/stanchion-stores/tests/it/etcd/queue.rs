@@ -1,0 +1,128 @@
+//! The line: nobody is left in it, nobody is forgotten, and it moves as fast as etcd tells.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stanchion_core::{Acquire, ErrorKind, LockBackend, Mode, Owner, Page, Released, Wait};
+use stanchion_testkit::engines::Etcd;
+use stanchion_testkit::eventually;
+
+use super::{PATIENCE, key, open, request, waiting};
+
+async fn obtain(locks: &Arc<dyn LockBackend>, req: &Acquire) -> stanchion_core::Grant {
+    let (owner, until) = (Owner::random(), tokio::time::Instant::now() + PATIENCE);
+    loop {
+        match locks.try_acquire(req, owner).await {
+            Ok(grant) => return grant,
+            Err(e) => assert_eq!(e.kind(), ErrorKind::Contended, "{e}"),
+        }
+        locks.wait(req, owner, until).await.unwrap();
+        assert!(tokio::time::Instant::now() < until, "never granted");
+    }
+}
+
+/// etcd's own lock service needs 100 ms for each hand-off: eight of them, 25 times, would take 20 s. Its watches begin in the
+/// past; ours begin now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_lock_is_handed_on_without_the_pauses_of_a_late_watch() {
+    let server = Etcd::start().await;
+    let mut tasks = tokio::task::JoinSet::new();
+    let start = Instant::now();
+    for _ in 0..8 {
+        let locks = open(&server.url()).await.locks;
+        tasks.spawn(async move {
+            for _ in 0..25 {
+                let grant = obtain(&locks, &waiting("k")).await;
+                assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
+            }
+        });
+    }
+    tasks.join_all().await;
+    let took = start.elapsed();
+    eprintln!("200 hand-offs between 8 clients took {took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_refused_attempt_that_does_not_wait_leaves_nothing() {
+    let server = Etcd::start().await;
+    let locks = open(&server.url()).await.locks;
+    let two = request("k").mode(Mode::Slots(2)).unwrap();
+    let shared = request("s").mode(Mode::Shared).unwrap();
+    for _ in 0..2 {
+        locks.try_acquire(&two, Owner::random()).await.unwrap();
+    }
+    locks.try_acquire(&request("s"), Owner::random()).await.unwrap();
+    for refused in [&two, &shared, &request("s")] {
+        let e = locks.try_acquire(refused, Owner::random()).await.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Contended, "{e}");
+    }
+    let other = request("k").mode(Mode::Slots(3)).unwrap().wait(Wait::Forever);
+    for wanted in [other.clone(), other.wait(Wait::No)] {
+        let e = locks.try_acquire(&wanted, Owner::random()).await.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Invalid, "another number of slots: {e}");
+    }
+    let shown = locks.list("", Page::first(10)).await.unwrap();
+    let counts: Vec<_> = shown.iter().map(|info| (info.holders.len(), info.waiters.len())).collect();
+    assert_eq!(counts, [(2, 0), (1, 0)], "{shown:?}");
+}
+
+/// The session lives on with the process; the entry of one who was dropped must not.
+#[tokio::test]
+async fn a_dropped_waiter_leaves_the_line_by_its_deadline() {
+    let server = Etcd::start().await;
+    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
+    let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    let gone = waiting("k").ttl(Duration::from_millis(200)).unwrap();
+    b.try_acquire(&gone, Owner::random()).await.unwrap_err();
+    eventually(PATIENCE, "its entry is deleted", || async {
+        a.list("k", Page::first(1)).await.unwrap()[0].waiters.is_empty()
+    })
+    .await;
+    a.release(&held).await.unwrap();
+    a.try_acquire(&request("k"), Owner::random()).await.expect("nobody is in the way");
+}
+
+/// A renewal may be longer than the session that carried the grant so far.
+#[tokio::test]
+async fn a_longer_renewal_moves_to_a_longer_session() {
+    let server = Etcd::start().await;
+    let locks = open(&server.url()).await.locks;
+    let short = request("k").ttl(Duration::from_millis(500)).unwrap();
+    let grant = locks.try_acquire(&short, Owner::random()).await.unwrap();
+    let renewal = locks.renew(&grant, Duration::from_secs(600)).await;
+    assert!(matches!(renewal, stanchion_core::Renewal::Renewed), "{renewal:?}");
+    let other = open(&server.url()).await.locks;
+    let start = Instant::now();
+    // Past the end of the first session, which nobody keeps for this entry any more.
+    while start.elapsed() < Duration::from_secs(4) {
+        let e = other.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Contended, "{e}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
+}
+
+#[tokio::test]
+async fn listings_go_on_over_many_entries_and_pages() {
+    let server = Etcd::start().await;
+    let locks = open(&server.url()).await.locks;
+    for n in 0..30 {
+        let slots = request(&format!("pool/{n:02}")).mode(Mode::Slots(1024)).unwrap();
+        for _ in 0..(if n == 7 { 60 } else { 1 }) {
+            locks.try_acquire(&slots, Owner::random()).await.unwrap();
+        }
+    }
+    let (mut seen, mut page) = (Vec::new(), Page::first(8));
+    loop {
+        let some = locks.list("pool/", page).await.unwrap();
+        let Some(last) = some.last() else { break };
+        page = Page::after(last.key.clone(), 8);
+        seen.extend(some);
+    }
+    assert_eq!(seen.len(), 30);
+    assert!(seen.windows(2).all(|pair| pair[0].key < pair[1].key));
+    assert_eq!(seen[7].holders.len(), 60);
+    assert_eq!(locks.evict(&key("pool/07")).await.unwrap(), Released::Released);
+    assert!(locks.list("pool/07", Page::first(1)).await.unwrap().is_empty());
+}

@@ -1,0 +1,144 @@
+//! `redlock:` against real servers.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod bad_input;
+mod contenders;
+mod faults;
+mod forgetting;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stanchion_core::{Acquire, Error, Key, LockBackend, Wait};
+use stanchion_stores::Opened;
+use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, run_all};
+use stanchion_testkit::engines::Redis;
+use stanchion_testkit::{FaultProxy, Protocol};
+
+/// How long a test waits for what must come; only failures take that long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Locks = Arc<dyn LockBackend>;
+
+/// Independent servers.
+struct Nodes {
+    servers: Vec<Redis>,
+    /// One in front of each, if faults of the wire are wanted.
+    proxies: Vec<FaultProxy>,
+}
+
+impl Nodes {
+    async fn start(count: usize) -> Self {
+        let mut servers = Vec::new();
+        for _ in 0..count {
+            servers.push(Redis::start().await);
+        }
+        Self { servers, proxies: Vec::new() }
+    }
+
+    async fn behind_proxies(count: usize) -> Self {
+        let mut nodes = Self::start(count).await;
+        for server in &nodes.servers {
+            nodes.proxies.push(FaultProxy::start(server.addr(), Protocol::Resp).await);
+        }
+        nodes
+    }
+
+    /// The servers are young, so they would not be trusted: `options` says for how long.
+    fn url(&self, options: &str) -> String {
+        let ports: Vec<u16> = match self.proxies.as_slice() {
+            [] => self.servers.iter().map(|server| server.port()).collect(),
+            proxies => proxies.iter().map(FaultProxy::port).collect(),
+        };
+        let places: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        format!("redlock://{}/?{options}", places.join(","))
+    }
+
+    /// A client that trusts the nodes from the first moment, and is patient with a busy machine.
+    async fn open(&self) -> Locks {
+        open(&self.url("quarantine=0s&node_timeout=10s")).await.locks
+    }
+}
+
+async fn open(url: &str) -> Opened {
+    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
+}
+
+async fn refused(url: &str) -> Error {
+    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+fn request(text: &str) -> Acquire {
+    Acquire::new(key(text)).wait(Wait::No)
+}
+
+fn short(text: &str, millis: u64) -> Acquire {
+    request(text).ttl(Duration::from_millis(millis)).unwrap()
+}
+
+/// Runs one command with a bare client, so that the server is seen without our code.
+async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = redis::cmd(words[0]);
+    for word in &words[1..] {
+        command.arg(*word);
+    }
+    command.query_async(&mut connection).await.unwrap()
+}
+
+async fn client(url: String) -> Client {
+    Client::new(open(&url).await.locks, None)
+}
+
+/// The servers live as long as the factory. The suite's longest ttl is ten minutes.
+async fn factory(count: usize, options: &str) -> StoreFactory {
+    let nodes = Nodes::start(count).await;
+    let url = nodes.url(&format!("quarantine=0s&max_ttl=15m&node_timeout=10s{options}"));
+    let opened = url.clone();
+    StoreFactory::new(move || {
+        let _ = &nodes;
+        client(opened.clone())
+    })
+    .url(url)
+}
+
+async fn server() -> StoreFactory {
+    factory(3, "").await
+}
+
+async fn five_servers() -> StoreFactory {
+    factory(5, "").await
+}
+
+stanchion_testkit::conformance_tests!(three_nodes, server, suites: [locks, leases], except: [
+    slots_admit_n_and_no_more,   // 2 slots, 3 nodes: 3 holders can each have a quorum
+    waiters_are_served_in_order, // there is no queue over several nodes
+]);
+stanchion_testkit::conformance_tests!(five_nodes, five_servers, suites: [locks, leases], except: [
+    slots_admit_n_and_no_more,   // as above
+    waiters_are_served_in_order, // as above
+]);
+stanchion_testkit::process_tests!(processes, server, client, except: [
+    a_stopped_holder_cannot_write_past_its_fence, // it has no records that could check a fence
+]);
+
+/// One round, and numbers from the nodes' clocks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fences_by_time_conform_as_well() {
+    let except = ["slots_admit_n_and_no_more", "waiters_are_served_in_order"];
+    run_all(&factory(5, "&fence=time").await, &[locks::CASES, leases::CASES], &except).await;
+}
+
+/// One node is no more than a slow `redis:`; two and four tolerate as many failures as one and three.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_two_and_four_nodes_conform_as_well() {
+    let except = ["slots_admit_n_and_no_more", "waiters_are_served_in_order"];
+    for count in [1, 2, 4] {
+        run_all(&factory(count, "").await, &[locks::CASES], &except).await;
+    }
+}
