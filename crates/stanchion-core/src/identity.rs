@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+/// Characters of a host or label that are kept.
+const LENGTH: usize = 64;
+
 /// Host, pid and an optional label of a process. Display only: pids are reused and hosts renamed.
 ///
 /// ```
@@ -29,7 +32,7 @@ impl Identity {
     /// ```
     #[must_use]
     pub fn new(host: impl Into<String>, pid: u32) -> Self {
-        Self { host: clean(&host.into(), 64), pid, label: String::new() }
+        Self { host: clean(&host.into(), LENGTH), pid, label: String::new() }
     }
 
     /// This process.
@@ -50,18 +53,22 @@ impl Identity {
     /// ```
     #[must_use]
     pub fn labelled(mut self, label: &str) -> Self {
-        self.label = clean(label, 64);
+        self.label = clean(label, LENGTH);
         self
     }
 
-    /// One line of text for the engine's storage.
+    /// One line of text for the engine's storage, without control characters, whatever the fields were set to.
     ///
     /// ```
-    /// assert_eq!(stanchion_core::Identity::new("a", 1).encode(), "1 a ");
+    /// # use stanchion_core::Identity;
+    /// assert_eq!(Identity::new("a", 1).encode(), "1 a ");
+    /// let by_hand = Identity { host: "a\n".into(), pid: 1, label: "b\tc".into() };
+    /// assert_eq!(by_hand.encode(), "1 a bc");
     /// ```
     #[must_use]
     pub fn encode(&self) -> String {
-        format!("{} {} {}", self.pid, self.host, self.label)
+        // Stores separate fields and lines by control characters.
+        format!("{} {} {}", self.pid, clean(&self.host, LENGTH), clean(&self.label, LENGTH))
     }
 
     /// Reads [`encode`](Self::encode) back. Text of another shape becomes the host, so that nothing
@@ -99,5 +106,5 @@ fn host() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     #[cfg(not(target_os = "linux"))]
     let name = String::from("localhost");
-    clean(&name, 64).replace(' ', "-")
+    clean(&name, LENGTH).replace(' ', "-")
 }

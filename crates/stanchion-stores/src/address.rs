@@ -36,6 +36,7 @@ impl Address {
     }
 
     /// Several, divided by commas.
+    #[cfg(any(test, feature = "redlock", feature = "etcd", feature = "zookeeper", feature = "nats"))]
     pub(crate) fn parse_all(text: &str, usual: u16) -> Result<Vec<Self>> {
         text.split(',').map(|one| Self::parse(one, usual)).collect()
     }

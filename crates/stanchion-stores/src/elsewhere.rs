@@ -1,4 +1,8 @@
-//! Stores that exist, but not in this build.
+//! Stores that this build does not know: those of other builds, and those of nobody.
+
+use stanchion_core::{Error, ErrorKind};
+
+use crate::BACKENDS;
 
 /// Every feature, and the schemes that it brings.
 const FEATURES: &[(&str, &[&str])] = &[
@@ -15,15 +19,27 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("dynamodb", &["dynamodb"]),
 ];
 
+/// The refusal of a scheme that no backend of this build answers to.
+pub(crate) fn unknown(scheme: &str) -> Error {
+    if let Some(feature) = feature(scheme) {
+        return Error::new(ErrorKind::Unsupported, "this build does not know such a store")
+            .with("scheme", scheme)
+            .hint(format!("{scheme}: is not in this build; install with --features {feature} (or full)"));
+    }
+    let known: Vec<_> = BACKENDS.iter().flat_map(|backend| backend.schemes()).map(|s| format!("{s}:")).collect();
+    Error::new(ErrorKind::Invalid, "unknown store scheme")
+        .with("scheme", scheme)
+        .hint(format!("this build knows {}", known.join(", ")))
+}
+
 /// The feature that brings `scheme`.
-pub(crate) fn feature(scheme: &str) -> Option<&'static str> {
+fn feature(scheme: &str) -> Option<&'static str> {
     FEATURES.iter().find(|(_, schemes)| schemes.contains(&scheme)).map(|(feature, _)| *feature)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BACKENDS;
 
     /// With `--features full` this keeps the list complete.
     #[test]
@@ -36,10 +52,10 @@ mod tests {
         assert_eq!(feature("reddis"), None);
     }
 
-    #[cfg(not(feature = "mysql"))]
-    #[tokio::test]
-    async fn a_store_that_is_not_in_this_build_says_how_to_get_it() {
-        let refused = crate::open("mysql://app@db/app").await.map(drop).unwrap_err();
+    #[test]
+    fn a_store_of_another_build_says_how_to_get_it() {
+        let refused = unknown("mysql");
         assert_eq!(refused.next_step(), Some("mysql: is not in this build; install with --features mysql (or full)"));
+        assert_eq!(unknown("reddis").kind(), ErrorKind::Invalid);
     }
 }

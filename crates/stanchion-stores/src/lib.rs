@@ -300,16 +300,7 @@ fn choose(url: &str, mut options: OpenOptions) -> Result<(&'static dyn Backend, 
     }
     let known = |backend: &&&dyn Backend| backend.schemes().contains(&url.scheme());
     let Some(backend) = BACKENDS.iter().find(known) else {
-        if let Some(feature) = elsewhere::feature(url.scheme()) {
-            let hint = format!("{}: is not in this build; install with --features {feature} (or full)", url.scheme());
-            return Err(Error::new(ErrorKind::Unsupported, "this build does not know such a store")
-                .with("scheme", url.scheme())
-                .hint(hint));
-        }
-        let known: Vec<_> = BACKENDS.iter().flat_map(|b| b.schemes()).map(|s| format!("{s}:")).collect();
-        return Err(Error::new(ErrorKind::Invalid, "unknown store scheme")
-            .with("scheme", url.scheme())
-            .hint(format!("this build knows {}", known.join(", "))));
+        return Err(elsewhere::unknown(url.scheme()));
     };
     Ok((*backend, url, options))
 }

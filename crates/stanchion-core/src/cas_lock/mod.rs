@@ -1,5 +1,6 @@
 //! A lock for every record store: so a new backend needs one file.
 
+mod seen;
 mod state;
 
 use std::collections::HashMap;
@@ -10,6 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use self::seen::{Ends, Seen};
 use self::state::{Seat, State};
 use crate::{
     Acquire, BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend, LockInfo,
@@ -40,7 +42,7 @@ pub struct CasLock<S> {
     clock: Arc<dyn Clock>,
     /// When each seat ends at the latest, on our own clock; only for stores without a clock. Kept per seat and
     /// renewal, not per version: others who come and go change the version, and must not keep a dead holder alive.
-    seen: Mutex<HashMap<Key, Ends>>,
+    seen: Mutex<Seen>,
     /// Records that we wrote with a single seat, ours: while that seat surely lives, the release needs no look.
     ours: Mutex<HashMap<Owner, Ours>>,
 }
@@ -60,8 +62,8 @@ enum Guess {
     Ours(Version, State),
 }
 
-/// By owner and last renewal.
-type Ends = HashMap<(Owner, u64), BootTime>;
+/// Above this floor there would soon be no number left: every grant takes one, and lifts the next floor.
+const FLOOR_MOST: u64 = u64::MAX / 4;
 
 /// What a change of the lock record comes to.
 enum Change<T> {
@@ -83,6 +85,10 @@ impl<S: RecordStore> CasLock<S> {
         Key::reserved("lock", key.as_str())
     }
 
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn ours(&self) -> std::sync::MutexGuard<'_, HashMap<Owner, Ours>> {
         self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,15 +105,15 @@ impl<S: RecordStore> CasLock<S> {
 
     fn state(&self, key: &Key, record: Option<&Record>) -> Result<State> {
         let Some(record) = record else {
-            self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+            self.seen().take(key);
             return Ok(State::default());
         };
         if let Some(times) = record.times {
             return State::decode(key, record, &mut |_, left| left.saturating_sub(times.age()));
         }
         let now = self.clock.now();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = seen.remove(key).unwrap_or_default();
+        let mut seen = self.seen();
+        let before = seen.take(key);
         let mut after = Ends::new();
         // What was left at the write is left at most now: each sight is an upper bound, and the lowest one counts.
         let state = State::decode(key, record, &mut |seat, left| {
@@ -115,8 +121,15 @@ impl<S: RecordStore> CasLock<S> {
             after.insert(seat, ends);
             ends - now
         });
-        seen.insert(key.clone(), after);
+        seen.keep(key, after, now);
         state
+    }
+
+    fn info(&self, key: Key, record: &Record) -> Result<LockInfo> {
+        let holders = self.state(&key, Some(record))?.seats.iter().map(Seat::holder).collect();
+        let mut info = LockInfo::new(key);
+        info.holders = holders;
+        Ok(info)
     }
 
     /// Reads, decides, writes by compare-and-swap; again if somebody was faster. A good guess spares the first read.
@@ -146,7 +159,7 @@ impl<S: RecordStore> CasLock<S> {
             // The store's counter keeps later fences above `high`, unless a floor has lifted it.
             let forget = next.seats.is_empty() && version.is_some_and(|version| next.high <= version.get());
             let written = if forget {
-                self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+                self.seen().take(key);
                 self.store.delete(&record_key, cond).await.map(|()| None)
             } else {
                 self.store.put(&record_key, Bytes::from(next.encode()), cond, None).await.map(Some)
@@ -168,7 +181,7 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     }
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
-        if req.floor == u64::MAX {
+        if req.floor > FLOOR_MOST {
             return Err(Error::new(ErrorKind::Invalid, "no fence can be above this floor").with("floor", req.floor));
         }
         let sent = self.clock.now();
@@ -250,15 +263,21 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
     }
 
     async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
+        // A key sorts before all that it is a prefix of, and one look is cheap where a listing reads the whole store.
+        if page.limit == 1
+            && page.after.is_none()
+            && let Ok(key) = Key::new(prefix)
+            && let Some(record) = self.store.get(&Self::record_key(&key)).await?
+        {
+            return Ok(vec![self.info(key, &record)?]);
+        }
         let space = Key::reserved("lock", "");
         let after = page.after.map(|key| Self::record_key(&key));
         let found = self.store.scan(Key::reserved("lock", prefix).as_str(), Page { after, limit: page.limit }).await?;
         let mut infos = Vec::with_capacity(found.len());
         for (record_key, record) in found {
             let key = Key::new(&record_key.as_str()[space.as_str().len()..])?;
-            let mut info = LockInfo::new(key.clone());
-            info.holders = self.state(&key, Some(&record))?.seats.iter().map(Seat::holder).collect();
-            infos.push(info);
+            infos.push(self.info(key, &record)?);
         }
         Ok(infos)
     }

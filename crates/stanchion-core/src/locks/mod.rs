@@ -28,6 +28,9 @@ use crate::{
     RetryPolicy, SystemClock, Tries, Wait, contended,
 };
 
+/// How long the name of a holder is looked for after the end of a wait.
+const LOOK: Duration = Duration::from_millis(150);
+
 /// Locks on one store. Clones share everything; keep one per process and store.
 ///
 /// ```
@@ -225,8 +228,9 @@ impl Locks {
         };
         let _waiting = Waiting::count(meter);
         let Some(_turn) = self.inner.gates.enter(&req.key, until).await else {
-            // We never asked the store; who holds the lock is worth one look.
-            let found = self.inner.backend.list(req.key.as_str(), Page::first(1)).await.unwrap_or_default();
+            // We never asked the store; who holds the lock is worth one look, and a short one: the time is up.
+            let look = self.inner.backend.list(req.key.as_str(), Page::first(1));
+            let found = tokio::time::timeout(LOOK, look).await.ok().and_then(Result::ok).unwrap_or_default();
             let holder =
                 found.into_iter().filter(|info| info.key == req.key).find_map(|info| info.holders.into_iter().next());
             return Err(contended(&req.key, holder).with("before us", "other tasks of this process"));

@@ -5,7 +5,13 @@
 set -eu
 path=$1
 agent=${CONSUL_HTTP_ADDR:-http://127.0.0.1:8500}
-case $STANCHION_FENCE$STANCHION_LEASE_ID in *[!0-9a-f]* | '') echo 'a token is a number and 16 hex digits' >&2; exit 2 ;; esac
+# What is no number would count as "not lower" below; a number of more than 18 digits may be too large for `test`.
+number() { case $1 in '' | *[!0-9]* | ???????????????????*) return 1 ;; esac; }
+hex() { case $1 in *[!0-9a-f]*) return 1 ;; ????????????????) ;; *) return 1 ;; esac; }
+if ! number "$STANCHION_FENCE" || ! hex "$STANCHION_LEASE_ID"; then
+  echo 'a token is a number of at most 18 digits and 16 hex digits' >&2
+  exit 2
+fi
 
 ask() { curl --silent --show-error --max-time 10 --header "X-Consul-Token: ${CONSUL_HTTP_TOKEN:-}" "$@"; }
 # The field $2 of the JSON in $1 after the name $3 was seen.
@@ -16,6 +22,10 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   if [ -n "$seen" ]; then
     token=$(field "$seen" Value "$path/fence" | base64 -d)
     floor=${token%% *}
+    if ! number "$floor"; then
+      echo "$path/fence is not a token" >&2
+      exit 1
+    fi
     if [ "$STANCHION_FENCE" -lt "$floor" ] ||
       { [ "$STANCHION_FENCE" -eq "$floor" ] && [ "$STANCHION_LEASE_ID" != "${token#* }" ]; }; then
       echo "refused $floor"

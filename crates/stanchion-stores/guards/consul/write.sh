@@ -4,6 +4,7 @@
 # Ends with 0 if written, 3 if a newer holder has been there; then nothing was written.
 set -eu
 path=$1 guard=$2
+case $guard in '' | *[!0-9]*) echo 'a guard is a number: see touch.sh' >&2; exit 2 ;; esac
 agent=${CONSUL_HTTP_ADDR:-http://127.0.0.1:8500}
 value=$(printf '%s' "$3" | base64 | tr -d '\n')
 same="{\"KV\":{\"Verb\":\"check-index\",\"Key\":\"$path/fence\",\"Index\":$guard}}"

@@ -5,7 +5,8 @@
 #        … guard.sh write KEY VALUE
 #
 # `touch` raises the key's fence to your token and prints the value, in one transaction. `write` writes if your token was
-# the last to touch. Both end with 0, with 3 if a newer holder has been there, and with 1 if etcd cannot be asked.
+# the last to touch. Both end with 0, with 3 if a newer holder has been there, with 1 if etcd cannot be asked, and with 4
+# if its answer is lost: then it may have run. Touch again to see; the same token may do that as often as it likes.
 set -eu
 
 etcd=${ETCD:-http://127.0.0.1:2379}
@@ -38,7 +39,20 @@ write)
   ;;
 esac
 
-answer=$(printf %s "$txn" | curl -sSf -m 10 --data-binary @- "$etcd/v3/kv/txn") || exit 1
+code=0
+answer=$(printf %s "$txn" | curl -sSf -m 10 --data-binary @- "$etcd/v3/kv/txn") || code=$?
+case $code in
+0) ;;
+# No such host, or no connection: nothing was sent.
+6 | 7)
+  echo "not done: etcd cannot be reached" >&2
+  exit 1
+  ;;
+*)
+  echo "unknown: no answer of etcd, so this $order may have run; touch again to see" >&2
+  exit 4
+  ;;
+esac
 case $answer in
 *'"succeeded":true'*) printf %s "$answer" | sed -n 's/.*"value":"\([^"]*\)".*/\1/p' | base64 -d ;;
 *)

@@ -64,6 +64,13 @@ impl<'a> Op<'a> {
         op
     }
 
+    /// Writes, and unties it from its session; nothing if that does not have it.
+    pub(super) fn unlock(key: &'a str, value: &[u8], flags: u64, session: &'a str) -> Self {
+        let mut op = Self::set(key, value, flags);
+        (op.kv.verb, op.kv.session) = ("unlock", Some(session));
+        op
+    }
+
     pub(super) const fn delete(key: &'a str) -> Self {
         Self::new("delete", key)
     }
@@ -315,10 +322,15 @@ impl Http {
         }
     }
 
-    pub(super) async fn destroy_session(&self, id: &str) {
+    /// Whether that is done. One that is not there any more counts.
+    pub(super) async fn destroy_session(&self, id: &str) -> bool {
         let path = format!("/v1/session/destroy/{id}");
-        if let Err(fault) = self.ask(Method::PUT, &path, Bytes::new(), self.end()).await {
-            tracing::debug!(?fault, "could not end a session; it ends by itself");
+        match self.ask(Method::PUT, &path, Bytes::new(), self.end()).await {
+            Ok(answer) => answer.status == 200,
+            Err(fault) => {
+                tracing::debug!(?fault, "could not end a session; it ends by itself");
+                false
+            }
         }
     }
 

@@ -135,6 +135,11 @@ impl Http {
         }
     }
 
+    /// The lock-delay of our sessions, as it is written beside our entries.
+    pub(super) fn delay_ms(&self) -> u64 {
+        u64::try_from(self.options.lock_delay.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// Speaks of this store in an error.
     pub(super) fn error(&self, fault: Fault, writes: bool) -> Error {
         fault.into_error(&self.options.shown, writes)

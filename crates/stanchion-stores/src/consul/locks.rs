@@ -13,26 +13,27 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::api::{OPS_MOST, Op};
+use super::evict;
 use super::fault::Fault;
 use super::name::Names;
 use super::place::{Core, Place, Watch};
 use super::queue::{self, Line, Orphan, Spot};
 use super::records::HEARTBEAT;
+use super::shift::Doubt;
 use crate::line::{self, Card, Entry, Lift, Standing, Wake};
 
 /// How often one attempt looks again because something has changed.
 const TRIES: usize = 64;
 /// A waiter may be silent for so long between two looks.
 const SILENCE: Duration = Duration::from_secs(10);
-/// The server's lock-delay may end a little later than ours.
-const AGAIN: Duration = Duration::from_millis(250);
+/// Nobody tells when a lock-delay is over: it is asked for when it should be, but between so soon and so late.
+const AGAIN: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 
 /// Leases as entries of a line; the order is the engine's index.
 #[derive(Debug)]
 pub(crate) struct ConsulLocks {
     core: Arc<Core>,
     names: Names,
-    delay: Duration,
     blocked: Arc<Semaphore>,
     capability: Capability,
     alive: Arc<()>,
@@ -56,14 +57,8 @@ enum Look {
 }
 
 impl ConsulLocks {
-    pub(super) fn new(
-        core: Core,
-        names: Names,
-        delay: Duration,
-        blocked: Arc<Semaphore>,
-        capability: Capability,
-    ) -> Self {
-        Self { core: Arc::new(core), names, delay, blocked, capability, alive: Arc::new(()) }
+    pub(super) fn new(core: Core, names: Names, blocked: Arc<Semaphore>, capability: Capability) -> Self {
+        Self { core: Arc::new(core), names, blocked, capability, alive: Arc::new(()) }
     }
 
     /// The owner's place, or a new one whose session surely lives for the ttl from now.
@@ -73,7 +68,11 @@ impl ConsulLocks {
         let end = at + if req.wait == Wait::No { req.ttl } else { req.ttl.max(SILENCE) };
         if let Some(place) = self.core.place(owner) {
             let kept = self.core.deadlines.extend(owner, end) && place.session.ttl >= req.ttl;
-            if kept && place.session.reach(&self.core.http, start + req.ttl).await? {
+            if kept && place.entered && place.session.is_tainted() {
+                if let Some(moved) = self.core.shift(owner, &place, start, req.ttl).await? {
+                    return Ok(moved);
+                }
+            } else if kept && place.session.reach(&self.core.http, start + req.ttl).await? {
                 return Ok(place);
             }
             // Another name for the new one: nothing that is still on its way to the old one can meet it.
@@ -84,7 +83,8 @@ impl ConsulLocks {
         let session = self.core.sessions.reaching(start, req.ttl).await?;
         let mark = Owner::random().nonce();
         let name = format!("{}{}.{mark:016x}", self.names.line(&req.key), owner.to_hex());
-        let place = Place { name, session, entered: false, granted: None, watch: None };
+        let card = Card { owner, mode: req.mode, identity: req.identity.clone() }.encode();
+        let place = Place { name, session, moving: None, card, entered: false, granted: None, watch: None, told: 0 };
         self.core.set(&self.alive, &req.key, owner, place.clone(), end);
         Ok(place)
     }
@@ -99,6 +99,7 @@ impl ConsulLocks {
         if line.spots.iter().any(|spot| spot.session.is_none()) {
             return Ok(None);
         }
+        line.only(owner, "");
         let card = Card { owner, mode: req.mode, identity: req.identity.clone() };
         line.entries.push(Entry { order: u64::MAX, card });
         match line::standing(&req.key, &line.entries, owner)? {
@@ -112,11 +113,12 @@ impl ConsulLocks {
         if place.entered {
             return queue::look(&self.core.http, &self.names, &req.key).await.map(Some);
         }
-        let card = Card { owner, mode: req.mode, identity: req.identity.clone() }.encode();
-        let delay = u64::try_from(self.delay.as_millis()).unwrap_or(u64::MAX);
         let (prefix, lift) = (self.names.line(&req.key), self.names.lift());
-        let enter = Op::lock(&place.name, card.as_bytes(), delay, &place.session.id);
-        match self.core.http.write(&[enter, Op::tree(&prefix), Op::tree(&lift)]).await? {
+        let enter = Op::lock(&place.name, place.card.as_bytes(), self.core.http.delay_ms(), &place.session.id);
+        let doubt = Doubt::about(&place.name, &place.session);
+        let answer = self.core.http.write(&[enter, Op::tree(&prefix), Op::tree(&lift)]).await;
+        doubt.settle(&answer);
+        match answer? {
             Ok(mut pairs) => {
                 // The first one tells of the write, without the value.
                 let pairs = if pairs.is_empty() { pairs } else { pairs.split_off(1) };
@@ -135,7 +137,8 @@ impl ConsulLocks {
 
     async fn attempt(&self, req: &Acquire, owner: Owner) -> Result<Look> {
         let place = self.place(req, owner).await?;
-        let Some(line) = self.line(req, owner, &place).await? else { return Ok(Look::Out) };
+        let Some(mut line) = self.line(req, owner, &place).await? else { return Ok(Look::Out) };
+        line.only(owner, &place.name);
         let ours = line.at(&place.name).is_some_and(|spot| spot.session.as_ref() == Some(&place.session.id));
         if !ours {
             return Ok(Look::Out);
@@ -170,7 +173,8 @@ impl ConsulLocks {
                     Wake::Leaves(order) => line.with_order(order).map(|spot| (spot.name.clone(), false, spot.index)),
                     Wake::AnyLeaves => None,
                 };
-                let (name, tree, index) = watch.unwrap_or_else(|| (self.names.line(&req.key), true, line.newest()));
+                let all = || (self.names.line(&req.key), true, line.newest().max(place.told));
+                let (name, tree, index) = watch.unwrap_or_else(all);
                 Ok(Look::Behind(error, Watch { name, tree, index, until }))
             }
         }
@@ -190,18 +194,19 @@ impl ConsulLocks {
         self.core.http.write(&[Op::unchanged(&spot.name, spot.index), Op::delete(&spot.name)]).await.map(drop)
     }
 
-    /// Passes a holder whose session was ended: after its lock-delay on our own clock, and when the server says so, too.
-    /// `Some` is when to try again.
+    /// Passes a holder whose session was ended, if its lock-delay is over: the server knows that, whoever asks. `Some` is when to try
+    /// again.
+    ///
+    /// A server that restarts begins the delay anew with its log; it forgets it only if a snapshot was taken within the delay.
     async fn pass(&self, spot: &Spot, place: &Place) -> Result<Option<Instant>> {
-        let delay = Duration::from_millis(spot.delay_ms.min(60_000));
-        let over = self.core.orphaned_since(&spot.name, spot.index) + delay;
-        if Instant::now() < over {
-            return Ok(Some(over));
-        }
         let same = Op::unchanged(&spot.name, spot.index);
         let take = Op::lock(&spot.name, b"", 0, &place.session.id);
         match self.core.http.write(&[same, take, Op::delete(&spot.name)]).await? {
-            Err(refusal) if refusal.lock_delay() => Ok(Some(Instant::now() + AGAIN)),
+            Err(refusal) if refusal.lock_delay() => {
+                let delay = Duration::from_millis(spot.delay_ms.min(60_000));
+                let (now, over) = (Instant::now(), self.core.orphaned_since(&spot.name, spot.index) + delay);
+                Ok(Some(over.clamp(now + AGAIN[0], now + AGAIN[1])))
+            }
             Err(refusal) if refusal.no_session() => {
                 place.session.ended();
                 Ok(None)
@@ -239,6 +244,9 @@ impl ConsulLocks {
         let Some(place) = self.core.place(grant.owner) else { return Ok(false) };
         if !self.core.deadlines.extend(grant.owner, at + ttl) {
             return Ok(false);
+        }
+        if place.session.is_tainted() {
+            return Ok(self.core.shift(grant.owner, &place, start, ttl).await?.is_some());
         }
         if place.session.ttl < ttl {
             return Err(Error::new(
@@ -310,7 +318,12 @@ impl LockBackend for ConsulLocks {
         let Ok(_permit) = timeout_at(end, self.blocked.acquire()).await else { return Ok(()) };
         // From the index of our look on, so that what happened since is not missed.
         let looked = self.core.http.look(&watch.name, watch.tree, Some(watch.index), end).await;
-        looked.map(drop).map_err(|e| e.with("key", &req.key))
+        if let Some((index, _)) = looked.map_err(|e| e.with("key", &req.key))?.filter(|_| watch.tree)
+            && let Some(place) = self.core.place(owner)
+        {
+            self.core.update(owner, &place.name, |place| place.told = index);
+        }
+        Ok(())
     }
 
     async fn withdraw(&self, _: &Acquire, owner: Owner) {
@@ -327,8 +340,14 @@ impl LockBackend for ConsulLocks {
 
     async fn release(&self, grant: &Grant) -> Result<Released> {
         let Some(place) = self.core.place(grant.owner) else { return Ok(Released::NotHeld) };
-        let ops = [Op::held(&place.name, &place.session.id), Op::delete(&place.name)];
-        let answer = self.core.http.write(&ops).await.map_err(|e| e.with("key", &grant.key))?;
+        let delete = async |session: &str| {
+            let ops = [Op::held(&place.name, session), Op::delete(&place.name)];
+            self.core.http.write(&ops).await.map_err(|e| e.with("key", &grant.key))
+        };
+        let mut answer = delete(&place.session.id).await?;
+        if let (Err(_), Some(to)) = (&answer, &place.moving) {
+            answer = delete(&to.id).await?;
+        }
         self.core.leave(grant.owner);
         match answer {
             Ok(_) => return Ok(Released::Released),
@@ -358,7 +377,7 @@ impl LockBackend for ConsulLocks {
             for key in piece {
                 let line = Line::read(http, &self.names, key, pairs.clone())?;
                 if !line.entries.is_empty() {
-                    infos.insert(key.clone(), line::info(key.clone(), &line.entries, line.lift));
+                    infos.insert(key.clone(), line.info(key));
                 }
             }
             if infos.len() >= page.limit {
@@ -369,24 +388,6 @@ impl LockBackend for ConsulLocks {
     }
 
     async fn evict(&self, key: &Key) -> Result<Released> {
-        for _ in 0..TRIES {
-            let line = queue::look(&self.core.http, &self.names, key).await?;
-            let holders = line.holders(key);
-            if holders.is_empty() {
-                return Ok(Released::NotHeld);
-            }
-            let mut done = true;
-            for piece in holders.chunks(OPS_MOST / 2) {
-                let ops = |spot: &&Spot| [(spot.name.clone(), spot.index)];
-                let names: Vec<_> = piece.iter().flat_map(ops).collect();
-                let ops: Vec<Op<'_>> =
-                    names.iter().flat_map(|(name, index)| [Op::unchanged(name, *index), Op::delete(name)]).collect();
-                done &= self.core.http.write(&ops).await.map_err(|e| e.with("key", key))?.is_ok();
-            }
-            if done {
-                return Ok(Released::Released);
-            }
-        }
-        Err(self.core.http.restless(key))
+        evict::evict(&self.core.http, &self.names, key).await
     }
 }

@@ -15,6 +15,7 @@
 
 mod api;
 mod doctor;
+mod evict;
 mod fault;
 mod http;
 mod locks;
@@ -25,6 +26,7 @@ mod place;
 mod queue;
 mod records;
 mod session;
+mod shift;
 mod strength;
 mod ttl;
 
@@ -78,6 +80,7 @@ impl Backend for Consul {
   mode and behind a client agent. A dead holder's lock is handed on when its session ends, which Consul does between once
   and twice 1.5 x ttl (never below the agent's session_ttl_min, 10s if not set), and then after lock_delay. Records with a ttl
   end between once and twice their ttl, above 24h in steps of a day while a client runs. Values up to 375 KiB.
+  Of holders that share a lock, one that came earlier may get its grant, with its lower fence, after a later one.
   ns=NAME              everything lives under NAME/; default stanchion
   dc=NAME              another datacenter than the agent's
   timeout=5s           for the answer to a request
@@ -106,7 +109,7 @@ impl Backend for Consul {
         let delay = http.options.lock_delay;
         let core = Core::new(Arc::clone(&http), Sessions::new(maker, delay));
         let blocked = Arc::new(Semaphore::new(BLOCKED_MOST));
-        let locks = ConsulLocks::new(core, names.clone(), delay, Arc::clone(&blocked), capability);
+        let locks = ConsulLocks::new(core, names.clone(), Arc::clone(&blocked), capability);
         let records = ConsulStore::new(http, names, ttls, blocked, capability);
         Ok(Opened { locks: Arc::new(locks), records: Some(Arc::new(records)), fused: None, shown })
     }

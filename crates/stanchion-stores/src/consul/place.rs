@@ -27,11 +27,17 @@ const BUSY: Duration = Duration::from_secs(10);
 pub(super) struct Place {
     pub(super) name: String,
     pub(super) session: Arc<Session>,
+    /// What it moves to: it may be there already.
+    pub(super) moving: Option<Arc<Session>>,
+    /// What is written there.
+    pub(super) card: String,
     /// It is known to be written.
     pub(super) entered: bool,
     /// One grant has one fence, also when the lift is raised meanwhile.
     pub(super) granted: Option<FencingToken>,
     pub(super) watch: Option<Watch>,
+    /// As of which index we were told of the whole line. It counts those who left, too, which no entry shows.
+    pub(super) told: u64,
 }
 
 /// What a waiter waits for.
@@ -122,7 +128,7 @@ impl Core {
         Handle::current().spawn(async move { core.clear(&name).await });
     }
 
-    /// Since when we know that this entry's session has ended.
+    /// Since when we know that this entry's session has ended: a hint, because others may have known it before.
     pub(super) fn orphaned_since(&self, name: &str, index: u64) -> Instant {
         let mut seen = open(&self.orphans);
         if seen.len() >= SEEN_MOST {

@@ -1,6 +1,6 @@
 //! One key's line as the engine shows it, and what to do about those whose session has ended.
 
-use stanchion_core::{Error, Key, Result};
+use stanchion_core::{Error, Key, LockInfo, Owner, Result};
 
 use super::api::{Op, Pair};
 use super::http::Http;
@@ -75,19 +75,42 @@ impl Line {
     /// The first orphan before the entry called `own`. One that is first in line counts as a holder, also if it was ended while it
     /// waited: nobody can tell what it had seen by then.
     pub(super) fn orphan(&self, key: &Key, own: &str) -> Option<Orphan> {
-        let before = self.spots.iter().zip(&self.entries).take_while(|(spot, _)| spot.name != own);
-        let (spot, entry) = { before }.find(|(spot, _)| spot.session.is_none())?;
-        match line::standing(key, &self.entries, entry.card.owner) {
-            Ok(Standing::Granted(_)) => Some(Orphan::Holder(spot.clone())),
-            _ => Some(Orphan::Waiter(spot.clone())),
-        }
+        let mut before = self.spots.iter().take_while(|spot| spot.name != own).enumerate();
+        let (at, spot) = before.find(|(_, spot)| spot.session.is_none())?;
+        Some(if self.holds(key, at) { Orphan::Holder(spot.clone()) } else { Orphan::Waiter(spot.clone()) })
+    }
+
+    /// Leaves out what `owner` has in this line under another name than `own`: it has given that up, and it is on its way out. Its
+    /// new entry holds only when it stands there itself.
+    pub(super) fn only(&mut self, owner: Owner, own: &str) {
+        let stays = |entry: &Entry, spot: &Spot| entry.card.owner != owner || spot.name == own;
+        let both = std::mem::take(&mut self.entries).into_iter().zip(std::mem::take(&mut self.spots));
+        (self.entries, self.spots) = both.filter(|(entry, spot)| stays(entry, spot)).unzip();
+    }
+
+    /// Whether the entry at this place holds the lock. Its owner may have another one in the same line, before or behind it.
+    fn holds(&self, key: &Key, at: usize) -> bool {
+        let owner = self.entries[at].card.owner;
+        let others = |entry: &&Entry| entry.card.owner != owner;
+        let line: Vec<Entry> = self.entries[..at].iter().filter(others).chain([&self.entries[at]]).cloned().collect();
+        matches!(line::standing(key, &line, owner), Ok(Standing::Granted(_)))
     }
 
     /// Those who hold the lock.
     pub(super) fn holders(&self, key: &Key) -> Vec<&Spot> {
-        let holds =
-            |entry: &Entry| matches!(line::standing(key, &self.entries, entry.card.owner), Ok(Standing::Granted(_)));
-        self.entries.iter().zip(&self.spots).filter(|(entry, _)| holds(entry)).map(|(_, spot)| spot).collect()
+        self.spots.iter().enumerate().filter(|(at, _)| self.holds(key, *at)).map(|(_, spot)| spot).collect()
+    }
+
+    /// The line as `stanchion lock ls` shows it.
+    pub(super) fn info(&self, key: &Key) -> LockInfo {
+        let mut info = LockInfo::new(key.clone());
+        for (at, entry) in self.entries.iter().enumerate() {
+            match self.holds(key, at) {
+                true => info.holders.push(line::holder(entry, self.lift)),
+                false => info.waiters.push((entry.card.identity.clone(), None)),
+            }
+        }
+        info
     }
 }
 
@@ -96,4 +119,51 @@ pub(super) async fn look(http: &Http, names: &Names, key: &Key) -> Result<Line> 
     let (prefix, lift) = (names.line(key), names.lift());
     let pairs = http.read_all(&[Op::tree(&prefix), Op::tree(&lift)]).await;
     Line::read(http, names, key, pairs.map_err(|e: Error| e.with("key", key))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use stanchion_core::{Identity, Mode};
+
+    use super::*;
+
+    /// Each entry: its owner, its name, whether its session lives.
+    fn line(mode: Mode, entries: &[(u128, &str, bool)]) -> Line {
+        let entry = |(order, (owner, name, lives)): (u64, &(u128, &str, bool))| {
+            let card = Card { owner: Owner::from_bits(*owner), mode, identity: Identity::new("host", 1) };
+            let session = lives.then(|| "s".to_owned());
+            (Entry { order, card }, Spot { name: (*name).to_owned(), index: order, session, delay_ms: 0 })
+        };
+        let (entries, spots) = (10..).zip(entries).map(entry).unzip();
+        Line { entries, spots, lift: Lift::default(), lift_index: None }
+    }
+
+    const O: u128 = 1;
+    const X: u128 = 2;
+
+    #[test]
+    fn an_owner_that_stands_there_twice_does_not_hold_by_the_place_that_it_has_given_up() {
+        let key = Key::new("k").unwrap();
+        let whole = || line(Mode::Exclusive, &[(O, "n1", true), (X, "x", true), (O, "n2", true)]);
+        let names = |line: &Line| line.holders(&key).iter().map(|spot| spot.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&whole()), ["n1"], "for all others the first one stands until it is deleted");
+        let info = whole().info(&key);
+        assert_eq!((info.holders.len(), info.waiters.len()), (1, 2));
+        let mut seen = whole();
+        seen.only(Owner::from_bits(O), "n2");
+        let standing = line::standing(&key, &seen.entries, Owner::from_bits(O)).unwrap();
+        assert!(matches!(standing, Standing::Behind { first, .. } if first.order == 11), "{standing:?}");
+        // The control: this is what the whole line says, by owner.
+        let (whole, owner) = (whole(), Owner::from_bits(O));
+        assert!(matches!(line::standing(&key, &whole.entries, owner).unwrap(), Standing::Granted(_)), "void");
+    }
+
+    #[test]
+    fn a_dead_entry_counts_by_where_it_stands_and_not_by_its_owner() {
+        let key = Key::new("k").unwrap();
+        let dead = line(Mode::Exclusive, &[(O, "n1", true), (X, "x", true), (O, "n2", false), (3, "own", true)]);
+        assert!(matches!(dead.orphan(&key, "own"), Some(Orphan::Waiter(spot)) if spot.name == "n2"));
+        let dead = line(Mode::Exclusive, &[(O, "n1", false), (X, "x", true), (O, "n2", true)]);
+        assert!(matches!(dead.orphan(&key, "x"), Some(Orphan::Holder(spot)) if spot.name == "n1"));
+    }
 }

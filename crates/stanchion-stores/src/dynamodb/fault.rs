@@ -54,9 +54,16 @@ impl Fault {
                 let kind = if writes { ErrorKind::OutcomeUnknown } else { ErrorKind::Unavailable };
                 Error::new(kind, "the answer of DynamoDB is lost").with("cause", why)
             }
-            Self::Busy(code) => Error::new(ErrorKind::Unavailable, "DynamoDB refused for now, again and again")
-                .with("answer", code)
-                .hint("the table gets more requests than it may: use on-demand billing, or raise its capacity"),
+            Self::Busy(code) => {
+                let hint = if code.contains("Conflict") || code.contains("InProgress") {
+                    "other requests change the same item, here or in another region: try again later"
+                } else {
+                    "the table gets more requests than it may: use on-demand billing, or raise its capacity"
+                };
+                Error::new(ErrorKind::Unavailable, "DynamoDB refused for now, again and again")
+                    .with("answer", code)
+                    .hint(hint)
+            }
             Self::Refused(code, message) => refused(&code, &message),
             Self::Garbled(what) => Error::new(ErrorKind::Damaged, "a stored item is not as we write it")
                 .with("attribute", what)
@@ -96,7 +103,9 @@ fn judge(code: String, message: String, status: u16) -> Fault {
         | "Throttling"
         | "RequestLimitExceeded"
         | "TransactionConflictException"
-        | "TransactionInProgressException" => Fault::Busy(code),
+        | "TransactionInProgressException"
+        // Rejected because a request in another region changes the item; Amazon marks it as safe to repeat.
+        | "ReplicatedWriteConflictException" => Fault::Busy(code),
         // Amazon's own words: after a 5xx answer a write may or may not have happened.
         _ if status >= 500 || code.is_empty() => Fault::Lost(format!("{status} {code} {message}")),
         _ => Fault::Refused(code, message),
@@ -150,6 +159,7 @@ mod tests {
         let judged = |code: &str, status| judge(code.to_owned(), String::new(), status);
         assert!(matches!(judged("ThrottlingException", 400), Fault::Busy(_)));
         assert!(matches!(judged("ProvisionedThroughputExceededException", 400), Fault::Busy(_)));
+        assert!(matches!(judged("ReplicatedWriteConflictException", 400), Fault::Busy(_)));
         assert!(matches!(judged("InternalServerError", 500), Fault::Lost(_)));
         assert!(matches!(judged("ServiceUnavailable", 503), Fault::Lost(_)));
         assert!(matches!(judged("", 400), Fault::Lost(_)), "not an answer of DynamoDB");

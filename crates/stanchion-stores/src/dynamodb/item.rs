@@ -50,6 +50,11 @@ impl Row {
         Ok(Self { version, fence, ends: read_number(&item, "ends")?, length, value })
     }
 
+    /// The same without the value's bytes, to be kept for a while.
+    pub(super) fn without_value(self) -> Self {
+        Self { value: Bytes::new(), ..self }
+    }
+
     /// There was a record, and it has ended.
     pub(super) fn ended(&self, now_ms: u64) -> bool {
         self.length.is_some() && self.ends.is_some_and(|ends| ends <= now_ms)

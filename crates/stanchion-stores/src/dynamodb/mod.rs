@@ -53,9 +53,11 @@ impl Backend for DynamoDb {
   Leases and records by conditional writes, one request each. DynamoDB calls nobody and shows no good clock: waiting is
   polling (every 20 ms at first, every second in the end), and a lock whose holder died is free once it has stood unchanged
   for its ttl before the eyes of one waiter. A record's ttl ends up to 3 s late, by the Date of the answers. Items are never
-  deleted, because they carry version and fence: do not switch on DynamoDB's own TTL. Listing reads the whole table.
+  deleted, because they carry version and fence: do not switch on DynamoDB's own TTL. The value of an ended record takes
+  room until its key is read, written or listed. Listing reads the whole table, and removes some ended values.
   Values up to 390000 bytes. A global table (last writer wins) breaks conditional writes: use one region.
-  Without KEY_ID:SECRET, AWS's usual chain: environment, profile files, web identity, container, instance role.
+  Without KEY_ID:SECRET, AWS's usual chain: environment, profile files and their credential_process, web identity,
+  container, instance role. For a profile with SSO: eval \"$(aws configure export-credentials --format env)\".
   region=NAME          else AWS_REGION or the profile; us-east-1 with endpoint=
   profile=NAME         of ~/.aws/config
   session_token=TOKEN  for a temporary KEY_ID

@@ -24,6 +24,10 @@ const VALUE_MOST: usize = 390_000;
 const TTL_MOST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// A listing reads the whole table, 1 MB at a time, but no table without end.
 const PAGES_MOST: usize = 2000;
+/// A listing removes the values of this many ended records, if it meets them.
+const SETTLED_MOST: usize = 64;
+/// And takes no longer for it than this.
+const SETTLED_WITHIN: Duration = Duration::from_secs(1);
 /// Each reader removes what it sees ended; a loser of that race looks again.
 const LOOKS_MOST: usize = 16;
 
@@ -78,6 +82,18 @@ impl DynamoStore {
             .expression_attribute_values(":ver", number(version.get()))
             .expression_attribute_values(":ends", number(ends));
         Ok(self.link.update(remove).await?.ok().map(|_| None))
+    }
+
+    /// Frees the room of ended records. Nothing rests on it: who may only read, or meets a fault, leaves it to others.
+    async fn settle_all(&self, ended: Vec<(Key, Row)>) {
+        let until = Instant::now() + SETTLED_WITHIN;
+        for (key, row) in ended {
+            let settled = tokio::time::timeout_at(until, self.settle(&key, row)).await;
+            if !matches!(settled, Ok(Ok(_))) {
+                tracing::debug!(%key, ?settled, "the values of ended records stay for now");
+                return;
+            }
+        }
     }
 
     /// When a record that begins now and lives for `ttl` has surely lived that long.
@@ -261,7 +277,7 @@ impl RecordStore for DynamoStore {
         }
         let fail = |fault| self.link.error(fault, false);
         // Items come in no order, so the whole table is read and the first ones are kept.
-        let (mut first, mut from) = (BTreeMap::new(), None);
+        let (mut first, mut ended, mut from) = (BTreeMap::new(), Vec::new(), None);
         for _ in 0..PAGES_MOST {
             let scan = self.link.client.scan().table_name(&self.link.options.table).consistent_read(true);
             let scan = match prefix {
@@ -276,8 +292,12 @@ impl RecordStore for DynamoStore {
                 let name = item.get("k").and_then(|k| k.as_s().ok()).and_then(|k| Key::from_store(k).ok());
                 let key = name.ok_or_else(|| fail(Fault::Garbled("k")))?;
                 let wanted = key.is_listed_under(prefix) && page.after.as_ref().is_none_or(|after| key > *after);
-                if let Some(record) =
-                    Row::read(item).and_then(|row| row.record(self.link.date.at_least())).map_err(fail)?
+                let (row, now) = (Row::read(item).map_err(fail)?, self.link.date.at_least());
+                if row.ended(now) {
+                    if ended.len() < SETTLED_MOST {
+                        ended.push((key, row.without_value()));
+                    }
+                } else if let Some(record) = row.record(now).map_err(fail)?
                     && wanted
                 {
                     first.insert(key, record);
@@ -288,6 +308,7 @@ impl RecordStore for DynamoStore {
             }
             from = answer.last_evaluated_key;
             if from.is_none() {
+                self.settle_all(ended).await;
                 return Ok(first.into_iter().collect());
             }
         }

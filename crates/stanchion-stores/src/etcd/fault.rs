@@ -79,10 +79,16 @@ impl Fault {
     /// The error for the caller of an operation that `writes`. Losing the answer to a read has no effect.
     pub(super) fn into_error(self, store: &str, writes: bool) -> Error {
         let unknown = if writes { ErrorKind::OutcomeUnknown } else { ErrorKind::Unavailable };
+        let next = match writes {
+            true => "it may have run: look before you do it again; if this goes on, see that a majority of etcd runs",
+            false => "nothing was changed: try again; if this goes on, see that a majority of etcd runs",
+        };
         let error = match self {
-            Self::NotSent(why) => Error::new(ErrorKind::Unavailable, "etcd cannot be reached").with("cause", why),
-            Self::Lost(why) => Error::new(unknown, "the answer of etcd is lost").with("cause", why),
-            Self::Unsure(why) => Error::new(unknown, "etcd does not know").with("answer", why),
+            Self::NotSent(why) => Error::new(ErrorKind::Unavailable, "etcd cannot be reached")
+                .with("cause", why)
+                .hint("nothing was sent: see that etcd runs and that the URL names its client port, then try again"),
+            Self::Lost(why) => Error::new(unknown, "the answer of etcd is lost").with("cause", why).hint(next),
+            Self::Unsure(why) => Error::new(unknown, "etcd does not know").with("answer", why).hint(next),
             Self::Refused(code, text) => refused(code, &text),
         };
         error.with("store", store)

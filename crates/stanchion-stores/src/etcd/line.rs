@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use stanchion_core::pause::pause_point;
 use stanchion_core::{Acquire, Error, ErrorKind, Grant, Key, Owner, Result, contended};
 use tokio::time::Instant;
 
@@ -88,6 +89,20 @@ impl Line {
         self.places().remove(&owner);
     }
 
+    /// The entry that was `left` is deleted, and forgotten unless the owner has come in again since.
+    fn forget_place(&self, key: &Key, owner: Owner, left: &Place) {
+        let mut places = self.places();
+        match (left.order, places.get(&owner).map(|now| now.order)) {
+            // An attempt was under way whose entry came before or after the delete: deleted again, by its order.
+            (None, Some(Some(_))) => self.deadlines.set(key, owner, Instant::now()),
+            (left, Some(now)) if left != now => {}
+            _ => {
+                self.deadlines.forget(owner);
+                places.remove(&owner);
+            }
+        }
+    }
+
     /// One attempt: comes in if need be, and says where that is.
     pub(super) async fn attempt(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         let end = Instant::now() + req.ttl;
@@ -110,6 +125,11 @@ impl Line {
                     .await
                     .map_err(|fault| self.error(fault, &req.key, false))?
             {
+                // Who has been seen in line does not keep a session alive that is to end.
+                if place.session.is_tainted() && place.order.is_some() {
+                    let fresh = self.sessions.carrying(req.ttl).await.map_err(|f| self.error(f, &req.key, false))?;
+                    self.rebind(&req.key, owner, &place, &fresh).await?;
+                }
                 let look = self.look(&req.key).await?;
                 if let Some(decided) = self.judge(req, owner, &look).await? {
                     return decided;
@@ -147,8 +167,12 @@ impl Line {
     /// Writes the entry where it may stand.
     async fn enter(&self, req: &Acquire, owner: Owner) -> Result<Result<Grant>, Fault> {
         let session = self.sessions.carrying(req.ttl).await?;
-        self.deadlines.set(&req.key, owner, Instant::now() + req.ttl);
-        self.places().insert(owner, Place { session: Arc::clone(&session), order: None, behind: None });
+        {
+            // Both at once: who clears away an earlier place sees either none of them or both.
+            let mut places = self.places();
+            self.deadlines.set(&req.key, owner, Instant::now() + req.ttl);
+            places.insert(owner, Place { session: Arc::clone(&session), order: None, behind: None });
+        }
         let (name, (from, to)) = (self.names.entry(&req.key, owner), self.names.line(&req.key));
         let card = Card { owner, mode: req.mode, identity: req.identity.clone() };
         let put = || Op::put(&name, card.encode(), session.id);
@@ -256,14 +280,16 @@ impl Line {
         let ours = place.order.map(|order| Compare::created_at(&name, order)).into_iter().collect();
         let txn = Txn::when(ours, vec![Op::delete(&name)], Vec::new());
         self.hub.write::<TxnAnswer>(TXN, &txn).await.map_err(|fault| self.error(fault, key, true))?;
-        self.forget(owner);
+        pause_point("etcd.entry-deleted").await;
+        self.forget_place(key, owner, place);
         Ok(())
     }
 
     /// Moves an entry to another session; `false` if it is gone.
-    pub(super) async fn rebind(&self, key: &Key, owner: Owner, session: &Arc<Session>) -> Result<bool> {
+    pub(super) async fn rebind(&self, key: &Key, owner: Owner, place: &Place, session: &Arc<Session>) -> Result<bool> {
         let name = self.names.entry(key, owner);
-        let txn = Txn::when(vec![Compare::present(&name)], vec![Op::rebind(&name, session.id)], Vec::new());
+        let ours = place.order.map_or_else(|| Compare::present(&name), |order| Compare::created_at(&name, order));
+        let txn = Txn::when(vec![ours], vec![Op::rebind(&name, session.id)], Vec::new());
         let answer: TxnAnswer = self.hub.write(TXN, &txn).await.map_err(|fault| self.error(fault, key, true))?;
         if let Some(place) = self.places().get_mut(&owner).filter(|_| answer.succeeded) {
             place.session = Arc::clone(session);

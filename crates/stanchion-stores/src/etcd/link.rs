@@ -229,8 +229,8 @@ impl Hub {
                     (current.at, current.link) = (at, Some(link.clone()));
                     return Ok(link);
                 }
-                // The same on every member.
-                Err(fault @ Fault::Refused(..)) => return Err(fault),
+                // The same on every member, unless this one only lacks a leader.
+                Err(fault @ Fault::Refused(..)) if !fault.elsewhere() => return Err(fault),
                 Err(fault) => failed = fault,
             }
         }

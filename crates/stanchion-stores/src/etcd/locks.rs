@@ -65,9 +65,9 @@ impl EtcdLocks {
         let line = &self.line;
         let Some(place) = line.place(grant.owner) else { return Ok(false) };
         let fail = |fault| line.error(fault, &grant.key, false);
-        if !place.session.can_carry(ttl) {
+        if !place.session.can_carry(ttl) || place.session.is_tainted() {
             let session = line.sessions.carrying(ttl).await.map_err(fail)?;
-            return line.rebind(&grant.key, grant.owner, &session).await;
+            return line.rebind(&grant.key, grant.owner, &place, &session).await;
         }
         if !line.sessions.ensure(&place.session, ttl).await.map_err(fail)? {
             return Ok(false);

@@ -50,7 +50,8 @@ impl Backend for Etcd {
         "etcd://[user:password@]host[:2379][,host…]/   (etcd 3.4 or later; etcds: with TLS)
   Leases, first come first served; what a majority has acknowledged is kept. The lock of a process that died is free
   after 1.5 times its ttl (at least 2 s), and a record may outlive its ttl by a twentieth and 3 s: etcd counts
-  leases in seconds. A value takes up to 1.5 MiB, unless the server allows more.
+  leases in seconds. Of holders that share a lock, one that came earlier may get its grant, with its lower fence, after
+  a later one. A value takes up to 1.5 MiB, unless the server allows more.
   ns=NAME              everything lives under NAME/; default stanchion
   timeout=5s           for the answer to a call
   connect_timeout=5s   for a new connection, per host

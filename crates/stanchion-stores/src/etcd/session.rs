@@ -33,12 +33,12 @@ pub(super) struct Session {
 
 impl Session {
     /// A write on this session was sent and may arrive at any time, even after we have deleted what it would write. So no
-    /// new owner joins, and the session ends when those who are left have gone.
+    /// new owner joins, those who are there move at their next sign of life, and then the session ends.
     pub(super) fn taint(&self) {
         self.tainted.store(true, Ordering::Release);
     }
 
-    fn is_tainted(&self) -> bool {
+    pub(super) fn is_tainted(&self) -> bool {
         self.tainted.load(Ordering::Acquire)
     }
 

@@ -1,5 +1,9 @@
 //! A line of entries which the engine orders and which end with their client's session: etcd, ZooKeeper, Consul.
 //!
+//! A fence is made of the place in line, so it grows from one exclusive holder to the next. Of those who hold **together**
+//! (`Shared`, `Slots`), one that came earlier may look later, and then gets its grant, with its lower fence, after the
+//! other: among them a fence says who came first, not who was granted last.
+//!
 //! Pure: an engine brings the entries of one key in order, and is told who holds and what to wait for.
 
 mod card;
@@ -75,6 +79,7 @@ pub(crate) fn standing<'l>(key: &Key, line: &'l [Entry], owner: Owner) -> Result
 }
 
 /// The line as `stanchion lock ls` shows it.
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
 pub(crate) fn info(key: Key, line: &[Entry], lift: Lift) -> LockInfo {
     let mut info = LockInfo::new(key.clone());
     for entry in line {
@@ -87,6 +92,9 @@ pub(crate) fn info(key: Key, line: &[Entry], lift: Lift) -> LockInfo {
 }
 
 /// A holder for display. When its session ends nobody but the engine knows, so no time is shown.
+///
+/// Nobody keeps with which lift it was granted: the fence is made of the present one. A holder from before a raise is shown
+/// with a higher fence than it was granted.
 pub(crate) fn holder(entry: &Entry, lift: Lift) -> Holder {
     let mut holder = Holder::new(Identity::clone(&entry.card.identity));
     (holder.mode, holder.fence) = (entry.card.mode, Some(lift.token(entry)));

@@ -17,8 +17,8 @@ pub(super) struct Server {
     flush: u64,
     /// The binary log is on, and may be flushed later than the commit.
     binlog_late: bool,
-    /// Replicas read from here, and may take over without the newest commits.
-    replicas: u64,
+    /// Replicas read from here, and may take over without the newest commits. `None`: we may not see them.
+    replicas: Option<u64>,
     galera: bool,
     pub(super) packet: usize,
     /// The server's clock less ours, in milliseconds, to within half a round trip.
@@ -30,7 +30,7 @@ impl Server {
     pub(super) async fn read(pool: &Pool) -> Result<Self> {
         let before = ours();
         let sql = "SELECT VERSION(), @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1, @@read_only, \
-             @@innodb_read_only, @@max_allowed_packet, CAST(UNIX_TIMESTAMP(NOW(6)) * 1000 AS UNSIGNED)";
+             @@innodb_read_only, @@max_allowed_packet, CAST(UNIX_TIMESTAMP(NOW(6)) * 1000 AS UNSIGNED), @@log_bin";
         let rows = pool.one(sql, Effect::Read).await?;
         let row = rows.first().ok_or_else(|| unexpected("no settings"))?;
         let at = |at| number(Some(row), at);
@@ -44,7 +44,7 @@ impl Server {
             return Err(read_only(&pool.target.shown));
         }
         let middle = before.midpoint(ours());
-        let (replicas, galera) = others(pool).await;
+        let (replicas, galera) = others(pool, at(7)? != 0).await;
         Ok(Self {
             version,
             flush: at(1)?,
@@ -60,7 +60,8 @@ impl Server {
         let power = self.flush == 1 && !self.binlog_late && hold == Hold::Lease;
         let weak = if self.flush == 0 {
             Some("innodb_flush_log_at_trx_commit=0: a crash of the server forgets its last second")
-        } else if self.replicas > 0 {
+        } else if self.replicas.is_some_and(|replicas| replicas > 0) {
+            // Not when they cannot be seen: hardly an application may, and every call with an effect would be refused.
             Some("an asynchronous replica may take over without the newest commits")
         } else if durability == Durability::Power && self.flush != 1 {
             Some("innodb_flush_log_at_trx_commit is not 1: a power cut forgets the last second")
@@ -98,8 +99,10 @@ impl Server {
             );
         }
         findings.push(match self.replicas {
-            0 => Finding::fine("replication", "no replica reads from here"),
-            n => Finding::weak("replication", format!("{n} replicas may take over without the newest commits"))
+            Some(0) => Finding::fine("replication", "no replica reads from here"),
+            None => Finding::weak("replication", "not known: this user may not see whether replicas read from here")
+                .fix("GRANT PROCESS ON *.* TO this user, and ask again"),
+            Some(n) => Finding::weak("replication", format!("{n} replicas may take over without the newest commits"))
                 .fix("use semi-synchronous replication (AFTER_SYNC), and fail over to the replica that has all of it"),
         });
         if self.galera {
@@ -135,19 +138,22 @@ fn ours() -> i64 {
 }
 
 /// How many replicas read from here, and whether this is a node of Galera.
-async fn others(pool: &Pool) -> (u64, bool) {
-    // Not every user may ask, and then nothing is known.
-    let replicas =
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE command IN ('Binlog Dump', 'Binlog Dump GTID')";
-    let replicas = match pool.one(replicas, Effect::Read).await {
-        Ok(rows) => number(rows.first(), 0).unwrap_or(0),
-        Err(_) => 0,
-    };
+async fn others(pool: &Pool, log: bool) -> (Option<u64>, bool) {
+    let replicas = if log { replicas(pool).await } else { Some(0) };
     let galera = match pool.one("SHOW STATUS LIKE 'wsrep_cluster_size'", Effect::Read).await {
         Ok(rows) => maybe(rows.first(), 1).ok().flatten().is_some_and(|size| size > 0),
         Err(_) => false,
     };
     (replicas, galera)
+}
+
+/// How many replicas read the log. `None`: without the right PROCESS one sees no threads but one's own.
+async fn replicas(pool: &Pool) -> Option<u64> {
+    // Refused without that right, whoever it came from.
+    pool.one("SELECT COUNT(*) FROM information_schema.innodb_cmp", Effect::Read).await.ok()?;
+    let sql =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE command IN ('Binlog Dump', 'Binlog Dump GTID')";
+    number(pool.one(sql, Effect::Read).await.ok()?.first(), 0).ok()
 }
 
 fn is_new_enough(version: &str) -> bool {

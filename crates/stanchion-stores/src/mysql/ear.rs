@@ -10,6 +10,7 @@
 //!   and the change is committed before the `KILL`: a change is either seen by the look or ends the sleep.
 //! - a call that is lost (another user's connection, another node of a cluster) costs a heartbeat.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -21,13 +22,15 @@ use tokio::time::timeout;
 
 use super::board::{Board, Interests, open};
 use super::error::{Effect, INTERRUPTED, code, unexpected};
-use super::lease::read_line;
-use super::pool::{Pool, ask, bytes, maybe, number};
+use super::pool::{Parts, Pool, ask, bytes, maybe, number};
+use super::row::{read_line, select};
 use super::schema::Schema;
 use super::text::{NOW, text};
 
 /// The longest sleep; then the connection is seen to be alive.
 const SLEEP: Duration = Duration::from_secs(5);
+/// Calls in one packet.
+const CALLS: usize = 200;
 /// A connection that nobody needed for this long is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -38,7 +41,16 @@ pub(super) struct Ear {
     pool: Arc<Pool>,
     schema: Schema,
     hears: AtomicBool,
+    calls: Arc<Mutex<Calls>>,
     task: Mutex<Option<tokio::task::JoinHandle<()>>>,
+}
+
+/// Listeners that are still to be called.
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: BTreeSet<u64>,
+    /// Somebody calls them already.
+    busy: bool,
 }
 
 impl Drop for Ear {
@@ -54,6 +66,23 @@ pub(super) fn call(ear: u64) -> String {
     format!("SET @c = IS_USED_LOCK('{}'); KILL QUERY @c", name(ear))
 }
 
+/// Calls the first of these in one packet, and says how many are dealt with. A listener that is gone ends the packet.
+async fn call_some(pool: &Pool, ears: &[u64]) -> usize {
+    let some = &ears[..ears.len().min(CALLS)];
+    if some.is_empty() {
+        return 0;
+    }
+    let sql = some.iter().map(|ear| call(*ear)).collect::<Vec<_>>().join("; ");
+    let (done, e) = match pool.parts(sql.as_bytes(), 2 * some.len(), Effect::Read).await {
+        Ok(Parts { failed: None, .. }) => return some.len(),
+        Ok(Parts { failed: Some(e), sets }) => (sets.len() / 2 + 1, e.to_string()),
+        // Without a connection the others would not be reached either.
+        Err(e) => (ears.len(), e.to_string()),
+    };
+    tracing::debug!(error = e, "a waiter was not called; it looks by itself");
+    done.min(ears.len())
+}
+
 /// The user lock of a listener. Such names belong to the whole server, so they are drawn, not counted.
 fn name(ear: u64) -> String {
     format!("stanchion.ear.{ear:016x}")
@@ -67,6 +96,7 @@ impl Ear {
             pool,
             schema,
             hears: AtomicBool::new(false),
+            calls: Arc::default(),
             task: Mutex::default(),
         })
     }
@@ -80,19 +110,37 @@ impl Ear {
         self.hears.load(Ordering::SeqCst)
     }
 
-    /// Wakes the listeners with these numbers. Best effort: a waiter that is not called looks by itself.
-    pub(super) async fn ring(&self, ears: &[u64]) {
-        for ear in ears {
-            let sql = call(*ear);
-            match self.pool.parts(sql.as_bytes(), 2, Effect::Read).await {
-                Ok(parts) => {
-                    if let Some(e) = parts.failed {
-                        tracing::debug!(error = %e, "a waiter was not called; it looks by itself");
-                    }
-                }
-                Err(e) => tracing::debug!(error = %e, "a waiter was not called; it looks by itself"),
+    /// Wakes the listeners with these numbers. Best effort: a waiter that is not called looks by itself. The caller has
+    /// committed something and waits for one trip only; whom that does not reach is called in the background.
+    pub(super) async fn ring(&self, ears: Vec<u64>) {
+        let done = call_some(&self.pool, &ears).await;
+        if done == ears.len() {
+            return;
+        }
+        {
+            let mut calls = open(&self.calls);
+            calls.waiting.extend(&ears[done..]);
+            if std::mem::replace(&mut calls.busy, true) {
+                return;
             }
         }
+        let (pool, calls) = (Arc::clone(&self.pool), Arc::clone(&self.calls));
+        tokio::spawn(async move {
+            loop {
+                let ears: Vec<u64> = {
+                    let mut calls = open(&calls);
+                    calls.busy = !calls.waiting.is_empty();
+                    std::mem::take(&mut calls.waiting).into_iter().collect()
+                };
+                if ears.is_empty() {
+                    return;
+                }
+                let mut done = 0;
+                while done < ears.len() {
+                    done += call_some(&pool, &ears[done..]).await;
+                }
+            }
+        });
     }
 
     /// Sleeps unless something differs already.
@@ -125,7 +173,7 @@ impl Ear {
         let sql = format!(
             "{} WHERE k IN ({places}); SELECT k, version, value IS NOT NULL AND (expires IS NULL OR expires > {NOW}) \
              FROM {} WHERE k IN ({watches})",
-            super::lease::select(&self.schema),
+            select(&self.schema),
             self.schema.table("records")
         );
         let parts = timeout(self.pool.target.timeout, ask(conn, sql.as_bytes(), 2)).await;
@@ -135,7 +183,11 @@ impl Ear {
         }
         let [locks, records] = &parts.sets[..] else { return Err(unexpected("no results")) };
         for row in &locks.rows {
-            let (key, line) = read_line(row)?;
+            let Ok((key, line)) = read_line(row) else {
+                // Who waits for it finds out by asking.
+                self.board.shake();
+                continue;
+            };
             for place in interests.places.iter().filter(|p| p.key.as_str().as_bytes() == key) {
                 if place.rev.load(Ordering::SeqCst) != line.rev {
                     place.see(&line);

@@ -16,6 +16,8 @@ pub(super) const DUPLICATE: u16 = 1062;
 const NO_SUCH_THREAD: u16 = 1094;
 const NOT_OUR_THREAD: u16 = 1095;
 pub(super) const INTERRUPTED: u16 = 1317;
+/// The last word of a session that was ended by hand.
+pub(super) const KILLED: u16 = 1927;
 const LOCK_WAIT: u16 = 1205;
 const DEADLOCK: u16 = 1213;
 
@@ -71,7 +73,7 @@ pub(crate) fn running(error: &Driver, host: &str, effect: Effect) -> Error {
         }
         Some(1105 | 1153 | 1301 | 1406) if said.contains("max_allowed_packet") => too_large(None),
         // The server may have committed before it was told to stop, and its last word replaces the answer.
-        Some(1053 | 1077 | 1079 | 1080 | 1152..=1161 | 1184 | 1927 | 3169 | 4031) | None => {
+        Some(1053 | 1077 | 1079 | 1080 | 1152..=1161 | 1184 | KILLED | 3169 | 4031) | None => {
             return lost(host, effect).with("said", said);
         }
         Some(1290 | 1792 | 1836 | 3100) => return read_only(host).with("said", said),
@@ -85,6 +87,10 @@ pub(crate) fn running(error: &Driver, host: &str, effect: Effect) -> Error {
             unavailable("the database has no room or memory left").hint("free some on the server, then try again")
         }
         Some(1406 | 1264 | 1366) => Error::new(ErrorKind::Invalid, "the database cannot store this value"),
+        Some(1665) => {
+            Error::new(ErrorKind::Unsupported, "with binlog_format=STATEMENT the database refuses our writes")
+                .hint("SET GLOBAL binlog_format = 'ROW' (or MIXED), then open the store again")
+        }
         Some(1146) => Error::new(ErrorKind::Unavailable, "Stanchion's tables are gone").hint("open the store again"),
         Some(1034 | 1035 | 1194 | 1712 | 1877) => Error::new(ErrorKind::Damaged, "the database found damage"),
         // A statement that failed was rolled back, but nobody expected this one.

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mysql_async::Row;
 use stanchion_core::{
     Acquire, Capability, Error, ErrorKind, FencingToken, Grant, Identity, Key, LockBackend, LockInfo, Mode, Owner,
     Page, Released, Renewal, Result, RetryPolicy, Wait, contended, slots_disagree,
@@ -16,8 +15,9 @@ use tokio::time::Instant;
 use super::board::{Waiting, open};
 use super::ear::{Ear, call};
 use super::error::{DUPLICATE, Effect, code, running, unexpected};
-use super::line::{Asked, Held, Line, Turn, Verdict};
-use super::pool::{Pool, bytes, number};
+use super::line::{Asked, Line, Turn, Verdict};
+use super::pool::{Pool, number};
+use super::row::{floor, micros, read_line, select};
 use super::schema::Schema;
 use super::text::{NOW, limit, range, text};
 use super::tidy::Tidy;
@@ -37,45 +37,6 @@ pub(crate) struct LeaseLocks {
     tidy: Arc<Tidy>,
 }
 
-/// A row as [`read_line`] reads it.
-pub(super) fn select(schema: &Schema) -> String {
-    format!("SELECT k, rev, fence, owner, identity, since, ends, queue, {NOW} FROM {}", schema.table("locks"))
-}
-
-pub(super) fn read_line(row: &Row) -> Result<(Vec<u8>, Line)> {
-    let at = |at| number(Some(row), at);
-    let mut line = Line { rev: at(1)?, fence: at(2)?, now: at(8)?, ..Line::default() };
-    let damaged = || Error::new(ErrorKind::Damaged, "a lock's row was not written by us").with("table", "locks");
-    let owner = super::pool::text(row, 3)?;
-    if !owner.is_empty() {
-        line.holder = Some(Held {
-            owner: owner.parse().map_err(|_| damaged())?,
-            mode: Mode::Exclusive,
-            fence: line.fence,
-            since: at(5)?,
-            ends: at(6)?,
-            identity: super::pool::text(row, 4)?,
-        });
-    }
-    if bytes(row, 7)?.is_some() {
-        line.decode(&super::pool::text(row, 7)?).ok_or_else(damaged)?;
-    }
-    Ok((bytes(row, 0)?.unwrap_or_default(), line))
-}
-
-/// Rounded up: the server must not end a lease before its holder does.
-pub(super) fn micros(ttl: Duration) -> u64 {
-    u64::try_from(ttl.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX / 4)
-}
-
-/// The floor as the row can count it: half the range is left for all the numbers after it.
-pub(super) fn floor(req: &Acquire) -> Result<u64> {
-    if req.floor > u64::MAX / 4 {
-        return Err(Error::new(ErrorKind::Invalid, "no fence can be above this floor").with("floor", req.floor));
-    }
-    Ok(req.floor)
-}
-
 /// What a decision about a row asks for.
 enum Change<T> {
     /// Write it, and answer this.
@@ -85,8 +46,7 @@ enum Change<T> {
 }
 
 impl LeaseLocks {
-    pub(crate) fn new(pool: Arc<Pool>, ear: Arc<Ear>, schema: Schema, capability: Capability) -> Self {
-        let tidy = Tidy::new(Arc::clone(&pool), schema.clone());
+    pub(crate) fn new(pool: Arc<Pool>, ear: Arc<Ear>, schema: Schema, capability: Capability, tidy: Arc<Tidy>) -> Self {
         Self { pool, ear, schema, capability, tidy }
     }
 
@@ -138,7 +98,7 @@ impl LeaseLocks {
         line.rev += 1;
         self.ear.board.tell(key, line);
         if called.len() > 1 {
-            self.ear.ring(&called[1..]).await;
+            self.ear.ring(called[1..].to_vec()).await;
         }
         Ok(true)
     }
@@ -192,9 +152,10 @@ impl LeaseLocks {
         let (holder, ends) =
             if exclusive { (owner.to_hex(), format!("{NOW} + {}", micros(req.ttl))) } else { Default::default() };
         let step = u64::from(exclusive);
-        // The shared lock on the floor keeps `tidy` from forgetting this key's numbers meanwhile.
+        // The shared lock on the floor keeps `tidy` from forgetting this key's numbers meanwhile. `rev` begins with the
+        // time, above every `rev` of the row's earlier lives: who read one of those must not write over this one.
         let sql = format!(
-            "INSERT INTO {} (k, rev, fence, owner, identity, since, ends) SELECT {}, 1, \
+            "INSERT INTO {} (k, rev, fence, owner, identity, since, ends) SELECT {}, {NOW}, \
              LAST_INSERT_ID(GREATEST(value, {}) + {step}), '{holder}', {}, {NOW}, {} FROM {} \
              WHERE name = 'floor' LOCK IN SHARE MODE",
             self.table(),
@@ -213,6 +174,23 @@ impl LeaseLocks {
             Some(e) if code(&e) == Some(DUPLICATE) || super::error::is_rollback(&e) => Ok(None),
             Some(e) => Err(running(&e, &self.pool.target.shown, Effect::Write)),
         }
+    }
+
+    /// What cannot be read can still be cleared: the way out that the error of a damaged row names.
+    async fn clear_damaged(&self, key: &Key) -> Result<bool> {
+        let k = text(key.as_str());
+        let rows = self.pool.one(&format!("{} WHERE k = {k}", select(&self.schema)), Effect::Read).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        if !read_line(row).is_err_and(|e| e.kind() == ErrorKind::Damaged) {
+            return Ok(false);
+        }
+        let sql = format!(
+            "UPDATE {} SET rev = rev + 1, owner = '', identity = '', since = {NOW}, ends = 0, queue = NULL \
+             WHERE k = {k} AND rev = {}",
+            self.table(),
+            number(Some(row), 1)?
+        );
+        Ok(self.pool.run(&sql, 1, Effect::Write).await?.first().is_some_and(|set| set.found > 0))
     }
 
     /// The fence of a grant, or who is in the way.
@@ -386,6 +364,9 @@ impl LockBackend for LeaseLocks {
     }
 
     async fn evict(&self, key: &Key) -> Result<Released> {
+        if self.clear_damaged(key).await? {
+            return Ok(Released::Released);
+        }
         let evicted = self.change(key, |line| if line.evict() { Change::Write(true) } else { Change::Leave(false) });
         Ok(match evicted.await? {
             Some((_, true)) => Released::Released,

@@ -8,6 +8,7 @@ mod lease;
 mod line;
 mod pool;
 mod records;
+mod row;
 mod schema;
 mod session;
 mod target;
@@ -29,6 +30,7 @@ use self::records::Records;
 use self::schema::Schema;
 use self::session::SessionLocks;
 use self::target::Target;
+use self::tidy::Tidy;
 
 pub(crate) static BACKEND: Mysql = Mysql;
 
@@ -78,7 +80,8 @@ impl Backend for Mysql {
         "mysql://USER:PASSWORD@HOST:PORT/DATABASE
   Lease locks in a fair queue over all processes, and records. MySQL 8.0 or MariaDB 10.6, or newer; also mariadb:.
   mode=lease|session   lease: rows (default). session: GET_LOCK, exclusive locks that end with their connection;
-                       needs the server's own address, no pooler
+                       needs the server's own address, no pooler. The two modes do not exclude each other: all clients of
+                       a store use the same one
   prefix=stanchion_    what the names of our tables begin with; made if the user may
   timeout=5s, connect_timeout=5s
   ssl-mode=preferred|disabled|required|verify_identity, ssl-ca=FILE
@@ -91,14 +94,16 @@ impl Backend for Mysql {
         let ready = Ready::new(url).await?;
         let capability = ready.server.capability(ready.hold(), options.durability);
         let Ready { pool, schema, server, session, shown } = ready;
+        let tidy = Tidy::new(Arc::clone(&pool), schema.clone());
         let ear = Ear::new(Arc::clone(&pool), schema.clone());
         let locks: Arc<dyn LockBackend> = if session {
-            Arc::new(SessionLocks::new(Arc::clone(&pool), schema.clone(), capability))
+            Arc::new(SessionLocks::new(Arc::clone(&pool), schema.clone(), capability, Arc::clone(&tidy)))
         } else {
-            Arc::new(LeaseLocks::new(Arc::clone(&pool), Arc::clone(&ear), schema.clone(), capability))
+            let (pool, ear, tidy) = (Arc::clone(&pool), Arc::clone(&ear), Arc::clone(&tidy));
+            Arc::new(LeaseLocks::new(pool, ear, schema.clone(), capability, tidy))
         };
         let capability = server.capability(Hold::Lease, options.durability);
-        let records = Arc::new(Records::new(pool, ear, schema, capability, server.packet));
+        let records = Arc::new(Records::new(pool, ear, schema, capability, server.packet, tidy));
         Ok(Opened { locks, records: Some(records), fused: None, shown })
     }
 

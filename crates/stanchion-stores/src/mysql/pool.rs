@@ -66,7 +66,25 @@ impl Pool {
                 None => return Ok(parts.sets),
                 // Only if it was the first statement, or nothing would be known of those before it.
                 Some(e) if parts.sets.is_empty() && is_rollback(&e) && tries < ROLLBACKS => tries += 1,
-                Some(e) => return Err(running(&e, &self.target.shown, effect)),
+                Some(e) if parts.sets.is_empty() || effect == Effect::Read => {
+                    return Err(running(&e, &self.target.shown, effect));
+                }
+                // Each statement is a transaction of its own: those before the one that failed are committed.
+                Some(e) => return Err(lost(&self.target.shown, effect).because(e)),
+            }
+        }
+    }
+
+    /// Sends a packet of `count` statements that begins with `START TRANSACTION` and ends with `COMMIT`. The server stops
+    /// at the first that fails, and the connection closes: nothing of it was done.
+    pub(crate) async fn transaction(&self, sql: impl AsRef<[u8]> + Send, count: usize) -> Result<Vec<Set>> {
+        let mut tries = 0;
+        loop {
+            let parts = self.parts(sql.as_ref(), count, Effect::Write).await?;
+            match parts.failed {
+                None => return Ok(parts.sets),
+                Some(e) if is_rollback(&e) && tries < ROLLBACKS => tries += 1,
+                Some(e) => return Err(running(&e, &self.target.shown, Effect::Write)),
             }
         }
     }
@@ -102,6 +120,10 @@ impl Pool {
                         if again && used {
                             again = false;
                             continue;
+                        }
+                        // What the first statements of a packet did is known, if they were answered.
+                        if effect == Effect::Write && !parts.sets.is_empty() {
+                            return Ok(parts);
                         }
                         return Err(running(e, &target.shown, effect));
                     }

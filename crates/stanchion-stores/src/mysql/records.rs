@@ -16,10 +16,11 @@ use tokio::time::Instant;
 use super::board::open;
 use super::ear::Ear;
 use super::error::{DUPLICATE, Effect, code, is_rollback, running, too_large, unexpected};
-use super::lease::micros;
 use super::pool::{Pool, Set, bytes as blob, maybe, number};
+use super::row::micros;
 use super::schema::Schema;
 use super::text::{self, NOW, limit, range};
+use super::tidy::Tidy;
 
 /// A watch is renewed at least this often; a change that went unheard is seen then.
 const ROUND: Duration = Duration::from_secs(3);
@@ -39,11 +40,19 @@ pub(crate) struct Records {
     packet: usize,
     /// Which keys' watches stand in the table, and until when they need no renewal.
     watched: Mutex<HashMap<Key, Instant>>,
+    tidy: Arc<Tidy>,
 }
 
 impl Records {
-    pub(crate) fn new(pool: Arc<Pool>, ear: Arc<Ear>, schema: Schema, capability: Capability, packet: usize) -> Self {
-        Self { pool, ear, schema, capability, packet, watched: Mutex::default() }
+    pub(crate) fn new(
+        pool: Arc<Pool>,
+        ear: Arc<Ear>,
+        schema: Schema,
+        capability: Capability,
+        packet: usize,
+        tidy: Arc<Tidy>,
+    ) -> Self {
+        Self { pool, ear, schema, capability, packet, watched: Mutex::default(), tidy }
     }
 
     fn table(&self) -> String {
@@ -64,15 +73,34 @@ impl Records {
         format!("; SELECT ear FROM {} WHERE k = {key} AND ends > {NOW}", self.schema.table("watches"))
     }
 
+    /// A write and the look at who watches. The write is the answer: it is committed before the look, which only costs the
+    /// watchers a heartbeat if it fails.
+    async fn write(&self, sql: &[u8]) -> Result<Vec<Set>> {
+        let mut tries = 0;
+        loop {
+            let parts = self.pool.parts(sql, 2, Effect::Write).await?;
+            match parts.failed {
+                Some(e) if parts.sets.is_empty() && is_rollback(&e) && tries < 10 => tries += 1,
+                Some(e) if parts.sets.is_empty() => return Err(running(&e, &self.pool.target.shown, Effect::Write)),
+                Some(e) => {
+                    tracing::debug!(error = %e, "nobody is told of a change; watchers look by themselves");
+                    return Ok(parts.sets);
+                }
+                None => return Ok(parts.sets),
+            }
+        }
+    }
+
     /// Calls those who watch.
     async fn tell(&self, watchers: Option<&Set>) {
+        self.tidy.sometimes();
         let Some(set) = watchers.filter(|set| !set.rows.is_empty()) else { return };
         let ears: Vec<u64> = set.rows.iter().filter_map(|row| number(Some(row), 0).ok()).collect();
         if ears.contains(&self.ear.number) {
             self.ear.board.news.notify_one();
         }
         let others: Vec<u64> = ears.into_iter().filter(|ear| *ear != self.ear.number).collect();
-        self.ear.ring(&others).await;
+        self.ear.ring(others).await;
     }
 
     async fn row(&self, key: &Key) -> Result<Option<Row>> {
@@ -117,11 +145,13 @@ impl Records {
     async fn insert(&self, sql: &[u8], count: usize) -> Result<Option<Vec<Set>>> {
         let parts = self.pool.parts(sql, count, Effect::Write).await?;
         match parts.failed {
-            None if parts.sets.first().is_some_and(|set| set.found == 0) => {
+            _ if parts.sets.first().is_some_and(|set| set.found == 0) => {
                 Err(unexpected("no floor").hint("open the store again"))
             }
             None => Ok(Some(parts.sets)),
-            Some(e) if parts.sets.is_empty() && (code(&e) == Some(DUPLICATE) || is_rollback(&e)) => Ok(None),
+            // The row is committed; only the look at who watches failed.
+            Some(_) if !parts.sets.is_empty() => Ok(Some(parts.sets)),
+            Some(e) if code(&e) == Some(DUPLICATE) || is_rollback(&e) => Ok(None),
             Some(e) => Err(running(&e, &self.pool.target.shown, Effect::Write)),
         }
     }
@@ -205,7 +235,7 @@ impl RecordStore for Records {
         );
         // Between the two only `tidy` and another first touch can come, neither again and again.
         for _ in 0..10 {
-            let sets = self.pool.run(&raise, 4, Effect::Write).await?;
+            let sets = self.pool.transaction(&raise, 4).await?;
             if let Some(row) = sets.get(2).and_then(|set| set.rows.first()) {
                 let seen = token(row)?;
                 return if seen == Some(*asked) { live(row) } else { Err(refused(key, *asked, seen)) };
@@ -243,7 +273,7 @@ impl RecordStore for Records {
         sql.extend(
             format!(", written = {NOW}, expires = {expires} WHERE k = {k} AND {}{watchers}", Self::holds(cond)).bytes(),
         );
-        let sets = self.pool.run(&sql, 2, Effect::Write).await?;
+        let sets = self.write(&sql).await?;
         match sets.first() {
             Some(set) if set.found > 0 => {
                 self.tell(sets.get(1)).await;
@@ -265,7 +295,7 @@ impl RecordStore for Records {
             Self::holds(cond),
             self.watchers(&k)
         );
-        let sets = self.pool.run(&sql, 2, Effect::Write).await?;
+        let sets = self.write(sql.as_bytes()).await?;
         match sets.first() {
             Some(set) if set.found > 0 => {
                 self.tell(sets.get(1)).await;

@@ -18,11 +18,12 @@ use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::board::open;
-use super::error::{DUPLICATE, Effect, code, lost, running, unexpected};
-use super::lease::floor;
+use super::error::{DUPLICATE, Effect, KILLED, code, lost, running, unexpected};
 use super::pool::{Parts, Pool, ask, maybe, number, text as column};
+use super::row::floor;
 use super::schema::Schema;
 use super::text::{NOW, limit, range, text};
+use super::tidy::Tidy;
 
 /// Connections that are kept for the next lock.
 const SPARE: usize = 4;
@@ -41,13 +42,25 @@ struct Inner {
     capability: Capability,
     held: Mutex<HashMap<Owner, Held>>,
     spare: Mutex<Vec<(Conn, Instant)>>,
+    tidy: Arc<Tidy>,
+}
+
+/// A connection, and whether a question was sent on it whose answer has not been read. **An answer belongs to the oldest
+/// question: after one that was given up, each later answer would be taken for that of the next.**
+struct Session {
+    conn: Conn,
+    asking: bool,
 }
 
 /// A lock of the server's. `fence` is there once it was handed to the caller.
 #[derive(Clone)]
 struct Held {
-    conn: Arc<AsyncMutex<Conn>>,
+    conn: Arc<AsyncMutex<Session>>,
     fence: Option<u64>,
+}
+
+fn session(conn: Conn) -> Arc<AsyncMutex<Session>> {
+    Arc::new(AsyncMutex::new(Session { conn, asking: false }))
 }
 
 impl std::fmt::Debug for Inner {
@@ -110,23 +123,34 @@ impl Inner {
     }
 
     /// Only a connection that certainly holds nothing may serve again.
-    fn keep(&self, conn: Arc<AsyncMutex<Conn>>) {
+    fn keep(&self, session: Arc<AsyncMutex<Session>>) {
         let mut spare = open(&self.spare);
-        if let Some(conn) = Arc::into_inner(conn)
+        if let Some(session) = Arc::into_inner(session).map(AsyncMutex::into_inner)
+            && !session.asking
             && spare.len() < SPARE
         {
-            spare.push((conn.into_inner(), Instant::now()));
+            spare.push((session.conn, Instant::now()));
         }
     }
 
-    /// Statements on a session's own connection, within the store's time.
-    async fn parts(&self, conn: &AsyncMutex<Conn>, sql: &str, count: usize) -> Result<Parts> {
+    /// Statements on a session's own connection, within the store's time. After an error, or if this future is dropped,
+    /// the connection answers nothing any more.
+    async fn parts(&self, session: &AsyncMutex<Session>, sql: &str, count: usize) -> Result<Parts> {
         let target = &self.pool.target;
-        let asked = async { ask(&mut *conn.lock().await, sql.as_bytes(), count).await };
-        timeout(target.timeout, asked).await.map_err(|_| lost(&target.shown, Effect::Write))
+        let asked = async {
+            let mut session = session.lock().await;
+            if session.asking {
+                return None;
+            }
+            session.asking = true;
+            let parts = ask(&mut session.conn, sql.as_bytes(), count).await;
+            session.asking = parts.failed.as_ref().is_some_and(|e| code(e).is_none());
+            Some(parts)
+        };
+        timeout(target.timeout, asked).await.ok().flatten().ok_or_else(|| lost(&target.shown, Effect::Write))
     }
 
-    async fn first(&self, conn: &AsyncMutex<Conn>, sql: &str) -> Result<Option<u64>> {
+    async fn first(&self, conn: &AsyncMutex<Session>, sql: &str) -> Result<Option<u64>> {
         let parts = self.parts(conn, sql, 1).await?;
         if let Some(e) = parts.failed {
             return Err(running(&e, &self.pool.target.shown, Effect::Write));
@@ -135,7 +159,7 @@ impl Inner {
     }
 
     /// Draws the fence of a lock that this session holds: only a holder draws, so numbers follow the order of the holders.
-    async fn draw(&self, conn: &AsyncMutex<Conn>, req: &Acquire, owner: Owner) -> Result<u64> {
+    async fn draw(&self, conn: &AsyncMutex<Session>, req: &Acquire, owner: Owner) -> Result<u64> {
         let (table, key, floor) = (self.schema.table("sessions"), text(req.key.as_str()), floor(req)?);
         let (owner, identity) = (owner.to_hex(), text(&req.identity.encode()));
         let update = format!(
@@ -165,8 +189,9 @@ impl Inner {
 
     /// The rows whose connection still holds its lock; a killed session leaves its row behind.
     async fn holders(&self, which: &str) -> Result<Vec<(Key, Holder)>> {
+        // The row may have been written after this statement began, and numbers here do not go below 0.
         let sql = format!(
-            "SELECT k, fence, owner, identity, {NOW} - since, connection FROM {} WHERE connection <> 0 AND {which}",
+            "SELECT k, fence, owner, identity, GREATEST({NOW}, since) - since, connection FROM {} WHERE connection <> 0 AND {which}",
             self.schema.table("sessions")
         );
         let mut found = Vec::new();
@@ -198,8 +223,9 @@ fn holder(row: &Row) -> Result<Holder> {
 }
 
 impl SessionLocks {
-    pub(crate) fn new(pool: Arc<Pool>, schema: Schema, capability: Capability) -> Self {
-        Self { inner: Arc::new(Inner { pool, schema, capability, held: Mutex::default(), spare: Mutex::default() }) }
+    pub(crate) fn new(pool: Arc<Pool>, schema: Schema, capability: Capability, tidy: Arc<Tidy>) -> Self {
+        let (held, spare) = (Mutex::default(), Mutex::default());
+        Self { inner: Arc::new(Inner { pool, schema, capability, held, spare, tidy }) }
     }
 }
 
@@ -226,7 +252,7 @@ impl LockBackend for SessionLocks {
             }
             Some(Held { conn, fence: None }) => conn,
             None => {
-                let conn = Arc::new(AsyncMutex::new(inner.connection().await?));
+                let conn = session(inner.connection().await?);
                 // If this future is dropped or the answer is lost, the connection closes and takes the lock with it.
                 if inner.first(&conn, &format!("SELECT GET_LOCK({}, 0)", inner.name(&req.key))).await? != Some(1) {
                     inner.keep(conn);
@@ -238,6 +264,7 @@ impl LockBackend for SessionLocks {
         };
         let fence = inner.draw(&conn, req, owner).await?;
         open(&inner.held).insert(owner, Held { conn, fence: Some(fence) });
+        inner.tidy.sometimes();
         Ok(grant(fence))
     }
 
@@ -266,7 +293,7 @@ impl LockBackend for SessionLocks {
         let answered = granted.await;
         stop.done();
         let (got, conn) = answered.map_err(|_| lost(&self.inner.pool.target.shown, Effect::Read))??;
-        let conn = Arc::new(AsyncMutex::new(conn));
+        let conn = session(conn);
         if got {
             open(&self.inner.held).insert(owner, Held { conn, fence: None });
         } else {
@@ -292,12 +319,11 @@ impl LockBackend for SessionLocks {
             {
                 Renewal::Renewed
             }
-            // The session is over, and the server frees its locks.
-            Ok(_) => {
+            // The session is over, and the server frees its locks; or it owes an answer, and is closed, which ends it.
+            Ok(_) | Err(_) => {
                 open(&self.inner.held).remove(&grant.owner);
                 Renewal::Lost
             }
-            Err(e) => Renewal::Unknown(e),
         }
     }
 
@@ -316,10 +342,9 @@ impl LockBackend for SessionLocks {
                 self.inner.keep(held.conn);
                 Ok(Released::Released)
             }
+            // It may have ended before this or by this: a connection that breaks does not say.
+            Some(e) if code(&e) != Some(KILLED) => Err(running(&e, &self.inner.pool.target.shown, Effect::Write)),
             // It ended with its connection, before this.
-            Some(e) if code(&e).is_some_and(|code| code != 1927) => {
-                Err(running(&e, &self.inner.pool.target.shown, Effect::Write))
-            }
             _ => Ok(Released::NotHeld),
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use stanchion_core::Result;
+use stanchion_core::{Owner, Result};
 
 use super::board::open;
 use super::error::Effect;
@@ -14,7 +14,7 @@ use super::pool::{Pool, bytes, maybe};
 use super::schema::Schema;
 use super::text::{self, NOW};
 
-/// Grants between two rounds.
+/// Grants and writes between two rounds.
 const EVERY: u64 = 4096;
 /// Rows looked at in one round, of each table.
 const ROWS: usize = 1000;
@@ -38,7 +38,9 @@ const TABLES: [(&str, &str, &str); 3] = [
 
 impl Tidy {
     pub(super) fn new(pool: Arc<Pool>, schema: Schema) -> Arc<Self> {
-        let (count, busy, cursors) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        // Anywhere: of many processes that live shortly, some come to a round.
+        let count = AtomicU64::new(Owner::random().nonce() % EVERY);
+        let (busy, cursors) = (AtomicBool::new(false), Mutex::default());
         Arc::new(Self { pool, schema, count, busy, cursors })
     }
 
@@ -91,7 +93,7 @@ impl Tidy {
             sql.extend(format!(")), 0)) WHERE name = 'floor'; DELETE FROM {name} WHERE {idle} AND k IN (").bytes());
             sql.extend(&keys);
             sql.extend(b"); COMMIT");
-            self.pool.run(&sql, 4, Effect::Write).await?;
+            self.pool.transaction(&sql, 4).await?;
         }
         let watches = self.schema.table("watches");
         self.pool.run(format!("DELETE FROM {watches} WHERE ends < {old} LIMIT {ROWS}"), 1, Effect::Write).await?;
@@ -101,7 +103,7 @@ impl Tidy {
 
 #[cfg(test)]
 mod tests {
-    use stanchion_core::{Acquire, Cond, Key, Owner, Wait};
+    use stanchion_core::{Acquire, Cond, Key, Wait};
     use stanchion_testkit::engines::MariaDb;
 
     use super::*;
@@ -119,6 +121,8 @@ mod tests {
         let version = records.put(&key, "v".into(), Cond::Absent, None).await.unwrap();
         records.delete(&key, Cond::Version(version)).await.unwrap();
 
+        let rev = || server.ask("SELECT rev FROM stanchion_locks").unwrap().trim().parse::<u64>().unwrap();
+        let before = rev();
         let pool = Pool::new(Target::take(&mut StoreUrl::parse(&server.url()).unwrap()).unwrap());
         Tidy::new(pool, Schema::new("stanchion_").unwrap()).round("0").await.unwrap();
         let rows = "SELECT (SELECT COUNT(*) FROM stanchion_locks) + (SELECT COUNT(*) FROM stanchion_records)";
@@ -126,6 +130,16 @@ mod tests {
 
         let again = locks.try_acquire(&request.floor(0), Owner::random()).await.unwrap();
         assert!(again.fence.number() > grant.fence.number(), "{:?} after {:?}", again.fence, grant.fence);
+        // Else one who read the row in its last life, and stood still, could write over this one.
+        assert!(rev() > before, "{} after {before}", rev());
         assert!(records.put(&key, "v".into(), Cond::Absent, None).await.unwrap() > version);
+    }
+
+    #[test]
+    fn short_lives_come_to_a_round_too() {
+        let target = || Target::take(&mut StoreUrl::parse("mysql://h/d").unwrap()).unwrap();
+        let tidy = || Tidy::new(Pool::new(target()), Schema::new("stanchion_").unwrap());
+        let begins: std::collections::BTreeSet<u64> = (0..64).map(|_| tidy().count.load(Ordering::Relaxed)).collect();
+        assert!(begins.len() > 32 && begins.iter().all(|begin| *begin < EVERY), "{begins:?}");
     }
 }

@@ -35,6 +35,8 @@ struct Refusal {
 
 #[derive(Deserialize)]
 struct Stored {
+    #[serde(default)]
+    subject: String,
     seq: u64,
     #[serde(default)]
     hdrs: String,
@@ -132,6 +134,21 @@ impl Api {
         }
     }
 
+    /// The first message of the bucket from the number `seq` on: its number, and what it says of which key if it is ours.
+    pub(super) async fn next(&self, seq: u64) -> Result<Option<(u64, Option<(Key, Head)>)>, Fault> {
+        let question = json!({ "seq": seq, "next_by_subj": self.subjects.all() });
+        let answer = self.hub.read(&self.verb("STREAM.MSG.GET"), question.to_string().into()).await?;
+        let answer: Answer = serde_json::from_slice(&answer.payload).map_err(|_| Fault::Garbled)?;
+        match answer {
+            Answer { error: Some(refusal), .. } if refusal.err_code == code::NO_MESSAGE => Ok(None),
+            Answer { error: Some(refusal), .. } => Err(Fault::Refused(refusal.err_code, refusal.description)),
+            Answer { message: Some(stored), .. } => {
+                Ok(Some((stored.seq, self.subjects.key(&stored.subject).zip(stored.head().map(|(head, _)| head)))))
+            }
+            _ => Err(Fault::Garbled),
+        }
+    }
+
     /// Writes in the place of `before`; the new message's number. `None` if something else stands there now.
     pub(super) async fn replace(
         &self,
@@ -182,11 +199,16 @@ impl Api {
 }
 
 impl Stored {
-    fn entry(self) -> Option<(Entry, u64)> {
-        let block = STANDARD.decode(self.hdrs).ok()?;
+    /// What it says without its value, and its time.
+    fn head(&self) -> Option<(Head, u64)> {
+        let block = STANDARD.decode(&self.hdrs).ok()?;
         let block = std::str::from_utf8(&block).ok()?;
         let time = milliseconds(&self.time)?;
-        let head = Head::read(self.seq, time, |name| in_block(block, name))?;
+        Some((Head::read(self.seq, time, |name| in_block(block, name))?, time))
+    }
+
+    fn entry(self) -> Option<(Entry, u64)> {
+        let (head, time) = self.head()?;
         Some((Entry { head, value: STANDARD.decode(self.data).ok()?.into() }, time))
     }
 }

@@ -54,6 +54,7 @@ pub(super) struct Replica {
 pub(super) struct State {
     pub(super) messages: u64,
     pub(super) bytes: u64,
+    pub(super) last_seq: u64,
 }
 
 /// The bucket is there and fit for use; what it can promise, and whether messages may be removed from it.

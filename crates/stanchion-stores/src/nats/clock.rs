@@ -9,28 +9,50 @@ use super::fault::Fault;
 const FRESH: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
-pub(super) struct ServerClock {
+pub(super) struct ServerClock(tokio::sync::Mutex<Reading>);
+
+/// Held while the server is asked, so that those who waited share what came of it.
+#[derive(Debug, Default)]
+struct Reading {
     /// The server's time, and when it was at the latest.
-    read: tokio::sync::Mutex<Option<(u64, Instant)>>,
+    read: Option<(u64, Instant)>,
+    failed: Option<(Instant, Fault)>,
 }
 
 impl ServerClock {
     /// Never later than the server's own time, so nothing ends early.
     pub(super) async fn now_ms(&self, api: &Api) -> Result<u64, Fault> {
-        let mut read = self.read.lock().await;
-        let (ms, at) = match *read {
-            Some((ms, at)) if at.elapsed() < FRESH => (ms, at),
-            _ => {
-                // Nobody reads what this message says, so it may be written without a condition. A full bucket takes
-                // none: then the last one tells the earliest time that it can be.
-                api.tick().await?;
-                let (_, ms) = api.last_on(&api.subjects.clock()).await?;
-                let (now, carried) = (Instant::now(), read.map_or(0, |(ms, at)| carry(ms, at)));
-                *read.insert((ms.max(carried), now))
+        let asked = Instant::now();
+        let mut reading = self.0.lock().await;
+        if let Some((ms, at)) = reading.read
+            && at.elapsed() < FRESH
+        {
+            return Ok(carry(ms, at));
+        }
+        if let Some((at, fault)) = &reading.failed
+            && *at >= asked
+        {
+            return Err(fault.clone());
+        }
+        match ask(api).await {
+            Ok(ms) => {
+                let carried = reading.read.map_or(0, |(ms, at)| carry(ms, at));
+                *reading = Reading { read: Some((ms.max(carried), Instant::now())), failed: None };
+                Ok(ms.max(carried))
             }
-        };
-        Ok(carry(ms, at))
+            Err(fault) => {
+                reading.failed = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
     }
+}
+
+/// Nobody reads what this message says, so it may be written without a condition. A full bucket takes none: then the
+/// last one tells the earliest time that it can be.
+async fn ask(api: &Api) -> Result<u64, Fault> {
+    api.tick().await?;
+    Ok(api.last_on(&api.subjects.clock()).await?.1)
 }
 
 fn carry(ms: u64, at: Instant) -> u64 {

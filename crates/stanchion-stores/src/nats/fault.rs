@@ -13,6 +13,8 @@ pub(super) enum Fault {
     Silent,
     /// The server said that we may not: its words.
     Denied(String),
+    /// Sent; the server will not let us hear the answer: its words.
+    Deaf(String),
     /// Nobody serves this subject: JetStream is off, the bucket is gone, or it has no leader just now.
     Nobody,
     /// JetStream refused: its code and words. Nothing was stored.
@@ -45,6 +47,10 @@ pub(super) mod code {
     pub(in super::super) const TOO_MANY_STREAMS: u64 = 10_027;
 }
 
+/// What a user needs.
+const RIGHTS: &str = "the user may publish to $KV.BUCKET.> and $JS.API.> (or the parts of it that name KV_BUCKET), and \
+                      subscribe to its inbox";
+
 impl Fault {
     pub(super) fn is(&self, wanted: u64) -> bool {
         matches!(self, Self::Refused(code, _) if *code == wanted)
@@ -63,10 +69,11 @@ impl Fault {
             }
             Self::Cut => Error::new(lost, "the answer of NATS is lost").with("cause", "the connection broke"),
             Self::Silent => Error::new(lost, "the answer of NATS is lost").with("cause", "no answer in time"),
-            Self::Denied(answer) => Error::new(ErrorKind::Denied, "NATS refused").with("answer", answer).hint(
-                "the user may publish to $KV.BUCKET.> and $JS.API.> (or the parts of it that name KV_BUCKET), and \
-                 subscribe to its inbox",
-            ),
+            Self::Denied(answer) => Error::new(ErrorKind::Denied, "NATS refused").with("answer", answer).hint(RIGHTS),
+            Self::Deaf(answer) if writes => Error::new(lost, "NATS does not let us hear its answers")
+                .with("answer", answer)
+                .hint("allow the user to subscribe to its inbox, or give inbox="),
+            Self::Deaf(answer) => Error::new(ErrorKind::Denied, "NATS refused").with("answer", answer).hint(RIGHTS),
             Self::Nobody => Error::new(ErrorKind::Unavailable, "nobody answers for this bucket").hint(
                 "start nats-server with -js; if JetStream is on, the bucket was deleted or has no leader just now",
             ),

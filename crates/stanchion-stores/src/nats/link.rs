@@ -53,24 +53,30 @@ impl Denials {
         self.more.notify_waiters();
     }
 
-    fn about(&self, subject: &str, inbox: &str) -> Option<String> {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        // Our inbox is asked for once, so its refusal stands; one of a subject answers one request.
-        if let Some(text) = said.iter().find(|text| text.contains("Subscription") && text.contains(inbox)) {
-            return Some(text.clone());
+    /// Our inbox is asked for once, so its refusal stands.
+    fn of_inbox(&self, inbox: &str) -> Option<String> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.iter().find(|text| text.contains("Subscription") && text.contains(inbox)).cloned()
+    }
+
+    /// One of a subject answers one request, which was not run; one of the inbox says nothing about the request.
+    fn about(&self, subject: &str, inbox: &str) -> Option<Fault> {
+        if let Some(text) = self.of_inbox(inbox) {
+            return Some(Fault::Deaf(text));
         }
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let at = said.iter().position(|text| text.contains("Publish") && text.contains(&format!("\"{subject}\"")))?;
-        Some(said.remove(at))
+        Some(Fault::Denied(said.remove(at)))
     }
 
     /// Ends when the server has refused this subject, or our inbox.
-    async fn wait(&self, subject: &str, inbox: &str) -> String {
+    async fn wait(&self, subject: &str, inbox: &str) -> Fault {
         loop {
             let more = self.more.notified();
             tokio::pin!(more);
             more.as_mut().enable();
-            if let Some(text) = self.about(subject, inbox) {
-                return text;
+            if let Some(fault) = self.about(subject, inbox) {
+                return fault;
             }
             more.await;
         }
@@ -132,10 +138,14 @@ impl Hub {
     ) -> Result<Message, Fault> {
         let request = Request { headers, ..Request::new().payload(payload).timeout(Some(self.options.timeout)) };
         let inbox = self.options.inbox.as_deref().unwrap_or("_INBOX");
+        // Known before anything is sent.
+        if let Some(text) = link.denials.of_inbox(inbox) {
+            return Err(Fault::Denied(text));
+        }
         let answer = tokio::select! {
             biased;
             answer = link.client.send_request(subject.to_owned(), request) => answer,
-            denied = link.denials.wait(subject, inbox) => return Err(Fault::Denied(denied)),
+            fault = link.denials.wait(subject, inbox) => return Err(fault),
         };
         answer.map_err(|error| match error.kind() {
             RequestErrorKind::NoResponders => Fault::Nobody,
@@ -243,5 +253,36 @@ impl Hub {
         })?;
         client.set_server_pool(NOWHERE).await.map_err(|_| Fault::NotSent(ErrorKind::Unavailable, server.to_owned()))?;
         Ok(Link { client, retired: AtomicBool::new(false), denials })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Denials {
+        let denials = Denials::default();
+        denials.add(text.to_owned());
+        denials
+    }
+
+    /// The server takes a request although it does not take our inbox, so a write may be stored.
+    #[test]
+    fn a_refused_inbox_says_nothing_about_a_write() {
+        let denials = said("Permissions Violation for Subscription to \"_INBOX.abc.*\"");
+        for _ in 0..2 {
+            let fault = denials.about("$KV.b.u.a", "_INBOX").unwrap();
+            assert_eq!(fault.clone().into_error("s", true).kind(), ErrorKind::OutcomeUnknown);
+            assert_eq!(fault.into_error("s", false).kind(), ErrorKind::Denied);
+        }
+    }
+
+    #[test]
+    fn a_refused_subject_answers_one_request_which_was_not_run() {
+        let denials = said("Permissions Violation for Publish to \"$KV.b.u.a\"");
+        assert!(denials.about("$KV.b.u.b", "_INBOX").is_none());
+        let fault = denials.about("$KV.b.u.a", "_INBOX").unwrap();
+        assert_eq!(fault.into_error("s", true).kind(), ErrorKind::Denied);
+        assert!(denials.about("$KV.b.u.a", "_INBOX").is_none());
     }
 }

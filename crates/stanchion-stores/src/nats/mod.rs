@@ -55,6 +55,7 @@ impl Backend for Nats {
         "nats://[user:password@|token@]host[:port][,host…]   (NATS 2.9 or later with JetStream; natss: with TLS)
   Leases and records in a key-value bucket, made when it is missing. A lease ends when nobody renewed it for its
   ttl, as each waiter saw it; the ttl of a record is judged by the server's clock. Not first come first served.
+  Records that are over are removed in the background, those that nobody reads a few at a time.
   A kill of the server loses nothing. A crash of its machine may lose the newest writes, because NATS answers
   before it syncs to disk; with replicas>1 such a crash can also make the cluster forget, so that is weak.
   bucket=NAME          default stanchion

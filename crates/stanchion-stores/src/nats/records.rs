@@ -84,6 +84,12 @@ impl NatsStore {
         }
     }
 
+    /// The sweep met this: a record that is over goes, and so does a mark.
+    pub(super) async fn swept(&self, key: &Key, head: Head) -> Result<(), Fault> {
+        self.met(key, head);
+        self.still(key, Entry { head, value: Bytes::new() }).await.map(drop)
+    }
+
     /// The same without the record if that is over.
     async fn still(&self, key: &Key, entry: Entry) -> Result<Entry, Fault> {
         if entry.head.lives.is_none() || !entry.head.over(self.clock.now_ms(&self.api).await?) {

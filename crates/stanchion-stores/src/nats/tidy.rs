@@ -1,18 +1,23 @@
 //! What nobody needs any more: marks of deleted keys, and records that are over.
 //!
 //! Nothing rests on this. Each removal names the message that goes, so it never takes a newer one; a process that dies
-//! leaves a few marks, and the next one who takes or lists such a key cleans it up.
+//! leaves some, and so does one whose records live for days. Who takes or lists such a key cleans it up, and the sweep
+//! finds what nobody asks for: it looks at the messages from the oldest on, a few at a time, and begins anew where the
+//! bucket ended when it began.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stanchion_core::Key;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
+use super::bucket;
 use super::entry::Head;
+use super::fault::Fault;
 use super::known::Sight;
 use super::records::NatsStore;
 
@@ -22,6 +27,13 @@ const MARK_STAYS: Duration = Duration::from_secs(10);
 const MOST: usize = 65_536;
 /// Removals under way at once.
 const AT_ONCE: usize = 8;
+/// What lives longer is left to the sweep: this process may not come to its end.
+const LONG: Duration = Duration::from_secs(86_400);
+/// The sweep goes on after so many writes of what lives long, and after this time.
+const WRITES: u64 = 128;
+const PAUSE: Duration = Duration::from_secs(300);
+/// Messages that it looks at then: as many as were written, so that what is over cannot pile up faster than it goes.
+const PAGE: u64 = WRITES;
 
 #[derive(Debug, Clone)]
 enum Work {
@@ -34,13 +46,22 @@ enum Work {
 }
 
 #[derive(Debug)]
-pub(super) struct Tidy(mpsc::Sender<(Instant, Key, Work)>);
+enum Order {
+    Later(Instant, Key, Work),
+    Sweep,
+}
+
+#[derive(Debug)]
+pub(super) struct Tidy {
+    orders: mpsc::Sender<Order>,
+    long_writes: AtomicU64,
+}
 
 impl Tidy {
     pub(super) fn start(store: Weak<NatsStore>) -> Self {
         let (send, receive) = mpsc::channel(1024);
         tokio::spawn(run(store, receive));
-        Self(send)
+        Self { orders: send, long_writes: AtomicU64::new(0) }
     }
 
     pub(super) fn mark(&self, key: &Key, seq: u64) {
@@ -48,9 +69,10 @@ impl Tidy {
     }
 
     pub(super) fn ends(&self, key: &Key, seq: u64, ttl: Duration) {
-        // What lives for days is met by a listing or a reader before this process would come to it.
-        if ttl < Duration::from_secs(86_400) {
+        if ttl < LONG {
             self.later(ttl + Duration::from_secs(1), key, Work::Ends(seq));
+        } else if self.long_writes.fetch_add(1, Ordering::Relaxed) % WRITES == WRITES - 1 {
+            self.orders.try_send(Order::Sweep).ok();
         }
     }
 
@@ -59,7 +81,7 @@ impl Tidy {
     }
 
     fn later(&self, wait: Duration, key: &Key, work: Work) {
-        self.0.try_send((Instant::now() + wait, key.clone(), work)).ok();
+        self.orders.try_send(Order::Later(Instant::now() + wait, key.clone(), work)).ok();
     }
 }
 
@@ -84,9 +106,11 @@ impl Ord for Due {
 }
 
 /// Ends with the store, which holds the sender.
-async fn run(store: Weak<NatsStore>, mut receive: mpsc::Receiver<(Instant, Key, Work)>) {
+async fn run(store: Weak<NatsStore>, mut receive: mpsc::Receiver<Order>) {
     let mut waiting: BinaryHeap<Reverse<Due>> = BinaryHeap::new();
-    let mut under_way = JoinSet::new();
+    // A sweep leaves a rest; while it is under way there is none.
+    let mut under_way = JoinSet::<Option<Rest>>::new();
+    let (mut to_sweep, mut sweep_at) = (Some(Rest::NONE), Instant::now() + PAUSE);
     loop {
         let due = waiting.peek().map(|Reverse(due)| due.0).filter(|_| under_way.len() < AT_ONCE);
         let next = async {
@@ -98,18 +122,80 @@ async fn run(store: Weak<NatsStore>, mut receive: mpsc::Receiver<(Instant, Key, 
         tokio::select! {
             // What comes in first, so that the channel does not fill up behind slow removals.
             biased;
-            work = receive.recv() => match work {
-                Some((at, key, work)) if waiting.len() < MOST => waiting.push(Reverse(Due(at, key, work))),
-                Some(_) => {}
+            order = receive.recv() => match order {
+                Some(Order::Later(at, key, work)) if waiting.len() < MOST => waiting.push(Reverse(Due(at, key, work))),
+                Some(Order::Later(..)) => {}
+                Some(Order::Sweep) => sweep_at = Instant::now(),
                 None => return,
             },
-            Some(_) = under_way.join_next() => {}
+            Some(done) = under_way.join_next() => match done {
+                Ok(None) => {}
+                Ok(rest) => to_sweep = rest,
+                // Only a fault of ours; whoever it was, sweeping goes on.
+                Err(_) => to_sweep = to_sweep.or(Some(Rest::NONE)),
+            },
+            () = tokio::time::sleep_until(sweep_at), if to_sweep.is_some() => {
+                sweep_at = Instant::now() + PAUSE;
+                if let Some(rest) = to_sweep.take() {
+                    let store = Weak::clone(&store);
+                    under_way.spawn(async move { Some(sweep(&store, rest).await) });
+                }
+            }
             () = next => {
                 let (Some(Reverse(Due(_, key, work))), Some(store)) = (waiting.pop(), store.upgrade()) else { return };
-                under_way.spawn(async move { do_it(&store, &key, work).await });
+                under_way.spawn(async move {
+                    do_it(&store, &key, work).await;
+                    None
+                });
             }
         }
     }
+}
+
+/// Numbers of messages: those that the sweep has still to look at.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    next: u64,
+    last: u64,
+}
+
+impl Rest {
+    /// Nothing is left, so the next sweep begins at the oldest message.
+    const NONE: Self = Self { next: 1, last: 0 };
+
+    const fn is_none(self) -> bool {
+        self.next > self.last
+    }
+}
+
+/// Looks at some of the messages; the rest is for the next time.
+async fn sweep(store: &Weak<NatsStore>, mut rest: Rest) -> Rest {
+    for look in 0..PAGE {
+        let Some(store) = store.upgrade() else { break };
+        let swept = async {
+            if look == 0 && rest.is_none() {
+                rest = Rest { next: 1, last: bucket::look(&store.api).await?.state.last_seq };
+            }
+            let message = store.api.next(rest.next).await?;
+            let Some((seq, message)) = message.filter(|(seq, _)| *seq <= rest.last) else {
+                rest = Rest::NONE;
+                return Ok(());
+            };
+            if let Some((key, head)) = message {
+                store.swept(&key, head).await?;
+            }
+            rest.next = seq + 1;
+            Ok::<_, Fault>(())
+        };
+        if let Err(fault) = swept.await {
+            tracing::debug!(?fault, "the sweep goes on later");
+            break;
+        }
+        if rest.is_none() {
+            break;
+        }
+    }
+    rest
 }
 
 /// A failure is no loss: the next one who meets it tries again.

@@ -33,6 +33,7 @@ pub(super) async fn examine(shared: &Arc<Shared>) -> Vec<Finding> {
         n if n % 2 == 0 => Finding::weak("nodes", size).fix("one node less tolerates as many failures, and asks fewer"),
         _ => Finding::fine("nodes", size),
     });
+    findings.extend(quarantine(shared.quarantine, shared.max_ttl));
     let answers = join_all(shared.nodes.iter().map(ask)).await;
     let mut times = Vec::new();
     for (node, answer) in shared.nodes.iter().zip(answers) {
@@ -58,6 +59,15 @@ pub(super) async fn examine(shared: &Arc<Shared>) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// Zero is a choice that the options explain; between zero and the longest ttl a restart may make two holders.
+fn quarantine(given: Duration, max_ttl: Duration) -> Option<Finding> {
+    (!given.is_zero() && given < max_ttl).then(|| {
+        let (given, longest) = (text::duration(given), text::duration(max_ttl));
+        let says = format!("a restarted node votes again after {given}, and leases of up to {longest} may still run");
+        Finding::weak("quarantine", says).fix("leave out quarantine=, or give at least max_ttl")
+    })
 }
 
 async fn ask(node: &Arc<Node>) -> Result<Facts, Fault> {
@@ -121,5 +131,19 @@ fn judge(node: &Arc<Node>, facts: &Facts, findings: &mut Vec<Finding>) {
     if field(&facts.info, "cluster_enabled") == Some("1") {
         let says = format!("{name} is part of a cluster, its slots may move");
         findings.push(Finding::broken("replication", says).fix("give independent servers"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarantine_that_is_shorter_than_the_longest_ttl_is_told() {
+        let told = |given| quarantine(Duration::from_secs(given), Duration::from_secs(60));
+        assert!(told(0).is_none() && told(60).is_none() && told(90).is_none());
+        let finding = told(59).unwrap();
+        assert_eq!(finding.grade, crate::Grade::Weak);
+        assert!(finding.says.contains("59") && finding.fix.is_some(), "{finding:?}");
     }
 }

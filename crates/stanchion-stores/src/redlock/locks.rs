@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) write_back: bool,
     pub(super) drift: Duration,
     pub(super) max_ttl: Duration,
+    /// As it was given; a node's own is longer by the drift.
+    pub(super) quarantine: Duration,
     pub(super) node_timeout: Duration,
     pub(super) shown: String,
     pub(super) grants: Grants,
@@ -123,12 +125,6 @@ struct Votes {
     faults: Vec<(usize, Fault)>,
 }
 
-/// The scripts' separators are control characters, which a hand-made identity could contain.
-fn one_line(identity: &Identity) -> String {
-    let text = identity.encode();
-    if text.chars().any(char::is_control) { text.replace(char::is_control, " ") } else { text }
-}
-
 #[async_trait]
 impl LockBackend for RedlockLocks {
     fn capability(&self) -> Capability {
@@ -142,7 +138,7 @@ impl LockBackend for RedlockLocks {
             self.wake.register(&req.key, owner);
             self.wake.hearing(&req.key)
         });
-        let outcome = take::take(&self.shared, req, owner, &one_line(&req.identity)).await;
+        let outcome = take::take(&self.shared, req, owner, &req.identity.encode()).await;
         match outcome {
             Outcome::Granted(number) => {
                 if waits {
@@ -183,7 +179,7 @@ impl LockBackend for RedlockLocks {
             return Renewal::Unknown(error);
         }
         let (shared, sent) = (&self.shared, SystemClock.now());
-        let identity = one_line(&Identity::current());
+        let identity = Identity::current().encode();
         let asked = Asked {
             key: &grant.key,
             owner: grant.owner,

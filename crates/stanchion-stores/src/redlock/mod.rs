@@ -110,8 +110,9 @@ const fn capability() -> Capability {
 async fn connect(settings: Settings) -> Result<Arc<Shared>> {
     let Settings { nodes, namespace, write_back, drift, max_ttl, quarantine, node_timeout, shown } = settings;
     // A lock lives on its node for ttl and drift: only then it is certainly over.
-    let quarantine = if quarantine.is_zero() { quarantine } else { quarantine + drift };
-    let nodes = nodes.into_iter().map(|node| Node::new(node, quarantine).map(Arc::new)).collect::<Result<Vec<_>>>()?;
+    let without_vote = if quarantine.is_zero() { quarantine } else { quarantine + drift };
+    let nodes =
+        nodes.into_iter().map(|node| Node::new(node, without_vote).map(Arc::new)).collect::<Result<Vec<_>>>()?;
     let mut faults = Vec::new();
     let mut time = 0;
     for (node, link) in nodes.iter().zip(join_all(nodes.iter().map(|node| node.link())).await) {
@@ -146,5 +147,6 @@ async fn connect(settings: Settings) -> Result<Arc<Shared>> {
         tracing::warn!(nodes = nodes.len(), quorum = quorum(nodes.len()), "3 or 5 nodes are best: see help stores");
     }
     let names = Arc::new(Names::new(&namespace, time));
-    Ok(Arc::new(Shared { nodes, names, write_back, drift, max_ttl, node_timeout, shown, grants: Grants::default() }))
+    let grants = Grants::default();
+    Ok(Arc::new(Shared { nodes, names, write_back, drift, max_ttl, quarantine, node_timeout, shown, grants }))
 }

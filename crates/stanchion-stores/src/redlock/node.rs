@@ -116,10 +116,9 @@ impl Node {
         state.failed = None;
         let Some(greeting) = &link.greeting else { return };
         let run = field(&greeting.info, "run_id").unwrap_or_default().to_owned();
-        let uptime = field(&greeting.info, "uptime_in_seconds").and_then(|text| text.parse().ok()).unwrap_or(0);
         let heard = Some(self.heard.load(Ordering::Relaxed)).filter(|at| *at > 0);
         let heard = heard.map(|at| BootTime::from_boot(Duration::from_nanos(at)));
-        state.trust.met(&run, Duration::from_secs(uptime), greeting.asked, heard);
+        state.trust.met(&run, uptime(&greeting.info), greeting.asked, heard);
         let left = state.trust.left(SystemClock.now());
         if !state.run.is_empty() && state.run != run && !left.is_zero() {
             let left = text::duration(left);
@@ -152,6 +151,12 @@ fn nanos(at: BootTime) -> u64 {
     u64::try_from(at.since_boot().as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// How long the node has been up at least. It tells the difference of two whole seconds, which may be one more.
+fn uptime(info: &str) -> Duration {
+    let told = field(info, "uptime_in_seconds").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_secs(told.saturating_sub(1))
+}
+
 /// A line of `INFO`.
 pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
@@ -171,5 +176,18 @@ impl<'a> Place<'a> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_not_taken_to_be_older_than_it_is() {
+        let told = |text: &str| uptime(&format!("# Server\r\nrun_id:a\r\nuptime_in_seconds:{text}\r\n"));
+        assert_eq!(told("1"), Duration::ZERO, "a start at 0.9 s and a question at 1.1 s are told as 1 s");
+        assert_eq!(told("61"), Duration::from_secs(60));
+        assert_eq!((told("0"), told("x"), uptime("")), Default::default());
     }
 }

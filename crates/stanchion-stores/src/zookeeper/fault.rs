@@ -46,10 +46,18 @@ impl Fault {
     /// The error for the caller of an operation that `writes`. Losing the answer to a read has no effect.
     pub(super) fn into_error(self, store: &str, writes: bool) -> Error {
         let kind = if writes { ErrorKind::OutcomeUnknown } else { ErrorKind::Unavailable };
+        let next = match writes {
+            true => {
+                "it may have run: look before you do it again; if this goes on, see that a majority of the servers runs"
+            }
+            false => "nothing was changed: try again; if this goes on, see that a majority of the servers runs",
+        };
         let error = match self {
-            Self::NotSent(kind, why) => Error::new(kind, why),
-            Self::Lost(why) => Error::new(kind, "the answer of ZooKeeper is lost").with("cause", why),
-            Self::Expired => Error::new(kind, "the session with ZooKeeper has ended before its answer"),
+            Self::NotSent(kind, why) => Error::new(kind, why).hint(
+                "nothing was sent: see that the servers run and that the URL names their client port, then try again",
+            ),
+            Self::Lost(why) => Error::new(kind, "the answer of ZooKeeper is lost").with("cause", why).hint(next),
+            Self::Expired => Error::new(kind, "the session with ZooKeeper has ended before its answer").hint(next),
             Self::Refused(error) => refused(&error),
             Self::Garbled => Error::new(ErrorKind::Unexpected, "ZooKeeper answered in an unexpected way"),
         };

@@ -17,6 +17,7 @@ use zookeeper_client::{self as zk, Client, OneshotWatcher, SessionInfo, SessionS
 
 use super::fault::Fault;
 use super::options::Options;
+use super::sessions::sure;
 
 /// The library's first tries after a lost connection come within this.
 const MOMENT: Duration = Duration::from_millis(250);
@@ -25,6 +26,8 @@ const MOMENT: Duration = Duration::from_millis(250);
 pub(super) struct Link {
     pub(super) client: Client,
     driver: Option<AbortHandle>,
+    /// How long it may be silent.
+    patience: Duration,
     /// Said before the driver is ended: a watcher of the library panics when it is asked after that.
     gone: watch::Sender<bool>,
 }
@@ -47,11 +50,8 @@ impl Link {
     }
 
     /// How long the session surely lives after a request was sent that was then answered.
-    ///
-    /// A server tells the leader of its sessions twice per tick, and no session is shorter than two ticks: what the
-    /// leader knows may be a quarter of the shortest session old.
     pub(super) fn sure(&self) -> Duration {
-        self.client.session_timeout() * 3 / 4
+        sure(self.client.session_timeout(), self.patience)
     }
 }
 
@@ -60,6 +60,8 @@ pub(super) struct Session {
     pub(super) options: Arc<Options>,
     /// The time-out that we ask for; the server may grant another.
     asked: Duration,
+    /// How long a silent connection is believed in.
+    patience: Duration,
     current: Mutex<Option<Arc<Link>>>,
     /// The session whose connection we have given up.
     resume: Mutex<Option<SessionInfo>>,
@@ -78,9 +80,9 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Session {
-    pub(super) fn new(options: Arc<Options>, asked: Duration) -> Self {
+    pub(super) fn new(options: Arc<Options>, asked: Duration, patience: Duration) -> Self {
         let (current, resume, connecting) = Default::default();
-        Self { options, asked, current, resume, connecting }
+        Self { options, asked, patience, current, resume, connecting }
     }
 
     /// The answer to a request on `link`, within the time-out.
@@ -191,10 +193,9 @@ impl Session {
 
     async fn establish(&self, until: Instant, session: Option<SessionInfo>) -> Result<Arc<Link>, Fault> {
         let options = &self.options;
-        // Also how long a silent connection is believed in, where the session is long.
         let mut connector = Client::connector()
             .with_session_timeout(self.asked)
-            .with_connection_timeout(options.timeout)
+            .with_connection_timeout(self.patience)
             .with_fail_eagerly();
         if let Some(login) = &options.login {
             connector = connector.with_auth("digest", login.as_bytes());
@@ -205,7 +206,8 @@ impl Session {
         let catch = Catch::default();
         match timeout_at(until, catch.watch(connector.connect(&options.servers))).await {
             Ok(Ok(client)) => {
-                Ok(Arc::new(Link { client, driver: lock(&catch.0).take(), gone: watch::Sender::new(false) }))
+                let (driver, gone) = (lock(&catch.0).take(), watch::Sender::new(false));
+                Ok(Arc::new(Link { client, driver, patience: self.patience, gone }))
             }
             Ok(Err(zk::Error::SessionExpired)) => Err(Fault::Expired),
             Ok(Err(error @ zk::Error::AuthFailed)) => Err(Fault::Refused(error)),

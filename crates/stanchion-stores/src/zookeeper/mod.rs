@@ -44,8 +44,9 @@ impl Backend for ZooKeeper {
     fn help(&self) -> &'static str {
         "zookeeper://[user:password@]host[:port][,host…][/chroot]   (ZooKeeper 3.6 or later; also zk:)
   Leases as ephemeral nodes, first come first served across processes; fences are transaction numbers. A dead holder is
-  noticed when its session ends: up to 2.3 x ttl, and never before 2 ticks of the server (4 s by default). A ttl over
-  three quarters of maxSessionTimeout (30 s by default) is refused. Values up to 1,000,000 bytes. Records expire by the
+  noticed when its session ends: up to 2.5 x ttl, and never before 2 ticks of the server (4 s by default). A ttl over
+  about three quarters of maxSessionTimeout (31 s by default) is refused; ticks are up to 6 s. Of holders that share a
+  lock, one that came earlier may get its grant, with its lower fence, after a later one. Values up to 1,000,000 bytes. Records expire by the
   leader's clock. No TLS: go through a tunnel.
   ns=NAME              everything lives under /chroot/NAME; default stanchion
   acl=open|creator     who may see the nodes: everybody, or the user of the login; default creator with a login

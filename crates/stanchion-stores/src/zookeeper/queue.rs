@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future;
+use stanchion_core::pause::pause_point;
 use stanchion_core::{Acquire, Error, ErrorKind, FencingToken, Grant, Key, Owner, Released, Result, Wait, contended};
 use tokio::time::Instant;
 use zookeeper_client::{self as zk, CreateMode, MultiReadResult};
@@ -12,7 +13,7 @@ use super::fault::Fault;
 use super::link::{Link, Session};
 use super::seats::{Ahead, Seat, Seats};
 use super::sessions::Sessions;
-use super::store::{Store, node, read_all};
+use super::store::{Node, Store, node, read_all};
 use crate::line::{Card, Entry, Lift, Standing, Wake, holder, standing};
 
 /// Making an entry: the container above it may be missing, or vanish in between.
@@ -25,11 +26,26 @@ pub(super) struct Queue {
     pub(super) seats: Seats,
 }
 
-/// The names in a line, and the lift with its version, at one moment.
+/// The names in a line, and what is added to fences.
 struct Glance {
     names: Vec<String>,
+    lift: Lifting,
+}
+
+/// The lift with its version. Always read **after** who is in line: a lock's next holder is granted when its server shows
+/// the last one's entry deleted, and whatever that one had raised before is there then. Read before, it could be from
+/// before the last holder's raise, and the next fence would be lower than the last.
+#[derive(Clone, Copy)]
+struct Lifting {
     lift: Lift,
-    lift_version: i32,
+    version: i32,
+}
+
+impl Lifting {
+    fn read(node: Node) -> Result<Self, Fault> {
+        let (data, stat) = node.ok_or(Fault::Refused(zk::Error::NoNode))?;
+        Ok(Self { lift: Lift::decode(&data).ok_or(Fault::Garbled)?, version: stat.version })
+    }
 }
 
 /// An attempt that ends before its time leaves nothing behind.
@@ -106,9 +122,12 @@ impl Queue {
                 None => (self.glance(session, link, key, true).await.map_err(fail)?, None),
             };
             let name = owner.to_hex();
-            let line = match (made, glance.names.as_slice()) {
-                (Some(order), [only]) if *only == name => vec![Entry { order, card: card(req, owner) }],
-                _ => self.line(session, link, key, &glance.names, Some(owner)).await.map_err(fail)?,
+            let (line, lifting) = match (made, glance.names.as_slice()) {
+                (Some(order), [only]) if *only == name => (vec![Entry { order, card: card(req, owner) }], glance.lift),
+                _ => {
+                    pause_point("zookeeper.line-glanced").await;
+                    self.line(session, link, key, &glance, Some(owner)).await.map_err(fail)?
+                }
             };
             let granted = seat.as_ref().and_then(|seat| seat.granted);
             match standing(key, &line, owner) {
@@ -120,13 +139,13 @@ impl Queue {
                 Ok(Standing::Granted(entry)) => {
                     let token = match granted {
                         Some(token) => token,
-                        None => self.token(session, link, req, entry, &glance).await?,
+                        None => self.token(session, link, req, entry, lifting).await?,
                     };
                     self.sit(owner, session, link, Some(token), Ahead::Nobody);
                     return Ok(Grant::new(key.clone(), owner, token, req.mode, req.ttl));
                 }
                 Ok(Standing::Behind { first, wake }) => {
-                    let refusal = contended(key, Some(holder(first, glance.lift)));
+                    let refusal = contended(key, Some(holder(first, lifting.lift)));
                     if req.wait == Wait::No {
                         self.give_up(session, link, key, owner).await?;
                         return Err(refusal);
@@ -214,12 +233,10 @@ impl Queue {
             Some(MultiReadResult::Error { err }) => return Err(err.into()),
             _ => return Err(Fault::Garbled),
         };
-        let (data, stat) = answers.next().map(node).transpose()?.flatten().ok_or(Fault::Refused(zk::Error::NoNode))?;
-        let lift = Lift::decode(&data).ok_or(Fault::Garbled)?;
-        Ok(Glance { names, lift, lift_version: stat.version })
+        Ok(Glance { names, lift: Lifting::read(answers.next().map(node).transpose()?.flatten())? })
     }
 
-    /// The entries of these names that are still there, in order.
+    /// The entries of these names that are still there, in order; and the lift, read after the last of them.
     ///
     /// Our own counts only if it was made in this session: the entry of an earlier one is on its way out.
     async fn line(
@@ -227,15 +244,18 @@ impl Queue {
         session: &Session,
         link: &Arc<Link>,
         key: &Key,
-        names: &[String],
+        glance: &Glance,
         own: Option<Owner>,
-    ) -> Result<Vec<Entry>, Fault> {
+    ) -> Result<(Vec<Entry>, Lifting), Fault> {
         let line = self.store.names.line(key);
-        let paths: Vec<String> = names.iter().map(|name| format!("{line}/{name}")).collect();
-        let mut entries = Vec::with_capacity(paths.len());
+        let paths: Vec<String> = glance.names.iter().map(|name| format!("{line}/{name}")).collect();
+        let (mut entries, mut lifting) = (Vec::with_capacity(paths.len()), glance.lift);
         for piece in paths.chunks(256) {
-            let piece: Vec<&str> = piece.iter().map(String::as_str).collect();
-            for (data, stat) in read_all(session, link, &piece, None).await?.into_iter().flatten() {
+            // A server reads them one after the other, so the lift comes last.
+            let piece: Vec<&str> = piece.iter().chain([&self.store.names.lift]).map(String::as_str).collect();
+            let mut nodes = read_all(session, link, &piece, None).await?;
+            lifting = Lifting::read(nodes.pop().flatten())?;
+            for (data, stat) in nodes.into_iter().flatten() {
                 let Some(card) = Card::decode(&data) else { continue };
                 if own != Some(card.owner) || stat.ephemeral_owner == link.session() {
                     entries.push(Entry { order: order(stat.czxid)?, card });
@@ -243,7 +263,7 @@ impl Queue {
             }
         }
         entries.sort_by_key(|entry| entry.order);
-        Ok(entries)
+        Ok((entries, lifting))
     }
 
     /// The fence of a granted entry, above the floor.
@@ -253,9 +273,9 @@ impl Queue {
         link: &Arc<Link>,
         req: &Acquire,
         entry: &Entry,
-        glance: &Glance,
+        lifting: Lifting,
     ) -> Result<FencingToken> {
-        let (mut lift, mut version) = (glance.lift, glance.lift_version);
+        let Lifting { mut lift, mut version } = lifting;
         let fail = |fault| self.error(fault, &req.key, true);
         for _ in 0..ROUNDS {
             let Some(higher) = lift.above(req.floor, entry.order)? else { return Ok(lift.token(entry)) };
@@ -265,7 +285,7 @@ impl Queue {
                 Ok(_) => return Ok(higher.token(entry)),
                 Err(fault) if fault.is(&zk::Error::BadVersion) => {
                     let now = self.glance(session, link, &req.key, true).await.map_err(fail)?;
-                    (lift, version) = (now.lift, now.lift_version);
+                    Lifting { lift, version } = now.lift;
                 }
                 Err(fault) => return Err(fail(fault)),
             }
@@ -309,8 +329,8 @@ impl Queue {
         let session = &self.store.session;
         let link = session.link().await?;
         let glance = self.glance(session, &link, key, true).await?;
-        let line = self.line(session, &link, key, &glance.names, None).await?;
-        Ok((link, line, glance.lift))
+        let (line, lifting) = self.line(session, &link, key, &glance, None).await?;
+        Ok((link, line, lifting.lift))
     }
 
     /// Takes out an owner that nobody keeps any more.
@@ -325,8 +345,8 @@ impl Queue {
             self.delete(session, &link, key, owner).await
         };
         let again = match deleted.await {
-            // Refused: we may not, and then it was not made either.
-            Ok(_) | Err(Fault::Refused(_)) => None,
+            Ok(_) => None,
+            Err(fault) if !may_go_later(&fault) => None,
             Err(fault) => {
                 tracing::debug!(%key, ?fault, "an entry that nobody keeps is deleted later");
                 Some(Instant::now() + Duration::from_millis(500))
@@ -334,6 +354,12 @@ impl Queue {
         };
         self.seats.left(key, owner, again);
     }
+}
+
+/// Whether a delete that failed is worth another try. We may not delete what we may not make either; every other refusal,
+/// such as that of a server with too much to do, says nothing about the entry, which would stay as long as this process.
+fn may_go_later(fault: &Fault) -> bool {
+    !fault.is(&zk::Error::NoAuth) && !fault.is(&zk::Error::NoNode)
 }
 
 fn card(req: &Acquire, owner: Owner) -> Card {
@@ -350,4 +376,20 @@ fn too_long(req: &Acquire, sure: Duration) -> Error {
         .with("ttl", format_args!("{:?}", req.ttl))
         .with("longest", format_args!("{sure:?}"))
         .hint("ask for a shorter ttl (it is renewed as long as you hold the lock), or raise maxSessionTimeout of the servers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_stays_on_the_list_unless_it_cannot_be_there() {
+        for error in [zk::Error::NoAuth, zk::Error::NoNode] {
+            assert!(!may_go_later(&error.into()));
+        }
+        for error in [zk::Error::Throttled, zk::Error::NotReadOnly, zk::Error::QuotaExceeded, zk::Error::ConnectionLoss]
+        {
+            assert!(may_go_later(&Fault::from(error)));
+        }
+    }
 }

@@ -214,7 +214,7 @@ impl RecordStore for ZooKeeperStore {
             let link = self.store.session.link().await.map_err(fail)?;
             let nodes = self.store.read_all(&link, &paths, false).await.map_err(fail)?;
             for (key, node) in piece.into_iter().zip(nodes) {
-                let Some(seen) = self.store.seen(&key, vec![node])? else { continue };
+                let Some(seen) = self.store.seen(&key, None, node)? else { continue };
                 match seen.record(now) {
                     Some(record) => found.push((key, record)),
                     None => self.tidy.later(&key, &Cell::default()),

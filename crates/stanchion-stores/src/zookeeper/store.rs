@@ -42,7 +42,9 @@ impl Store {
     /// Connects, and makes the nodes that are missing.
     pub(super) async fn open(options: Arc<Options>) -> Result<Self> {
         let names = Names::new(&options.base);
-        let store = Self { session: Session::new(options, PLAIN), names, clock: Clock::default() };
+        let timeout = options.timeout;
+        let session = Session::new(options, PLAIN, timeout);
+        let store = Self { session, names, clock: Clock::default() };
         store.prepare().await.map_err(|fault| store.error(fault, false))?;
         Ok(store)
     }
@@ -111,13 +113,16 @@ impl Store {
     /// The node of a record, asked again once on a fresh connection.
     pub(super) async fn look(&self, key: &Key, sync: bool) -> Result<Option<Seen>> {
         let path = self.names.record(key);
-        let paths = [path.as_str(), &self.names.epoch];
+        // The epoch first: a server reads one after the other, and a node that was removed and made again in between must
+        // not be seen with the epoch of its removal.
+        let paths = [self.names.epoch.as_str(), &path];
         let mut nodes = self.try_look(&paths, sync).await;
         if let Err(Fault::Lost(_) | Fault::Expired) = nodes {
             nodes = self.try_look(&paths, sync).await;
         }
-        let nodes = nodes.map_err(|fault| self.error(fault, false).with("key", key))?;
-        self.seen(key, nodes)
+        let mut nodes = nodes.map_err(|fault| self.error(fault, false).with("key", key))?.into_iter();
+        let epoch = nodes.next().flatten();
+        self.seen(key, epoch, nodes.next().flatten())
     }
 
     async fn try_look(&self, paths: &[&str], sync: bool) -> Result<Vec<Node>, Fault> {
@@ -125,10 +130,8 @@ impl Store {
         self.read_all(&link, paths, sync).await
     }
 
-    /// A record's node and the epoch, as they were read together.
-    pub(super) fn seen(&self, key: &Key, nodes: Vec<Node>) -> Result<Option<Seen>> {
-        let mut nodes = nodes.into_iter();
-        let (node, epoch) = (nodes.next().flatten(), nodes.next().flatten());
+    /// A record's node, and the epoch as it was read before that.
+    pub(super) fn seen(&self, key: &Key, epoch: Node, node: Node) -> Result<Option<Seen>> {
         let Some((data, stat)) = node else { return Ok(None) };
         // Without the epoch nothing can be written; the next write makes it again.
         let epoch = epoch.map_or(-2, |(_, stat)| stat.version);

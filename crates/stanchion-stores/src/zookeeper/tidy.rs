@@ -80,7 +80,7 @@ async fn clear(store: &Store, keys: &[Key]) -> Result<(), Fault> {
         writer.add_set_data(&store.names.epoch, b"", Some(epoch.version))?;
         let mut removed = 0;
         for ((key, path), node) in keys.iter().zip(&paths).zip(nodes) {
-            let Ok(Some(seen)) = store.seen(key, vec![node]) else { continue };
+            let Ok(Some(seen)) = store.seen(key, None, node) else { continue };
             if seen.cell.fence.is_none() && !seen.is_live(now) {
                 writer.add_delete(path, Some(seen.writes))?;
                 removed += 1;

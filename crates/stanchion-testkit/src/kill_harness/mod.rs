@@ -168,6 +168,17 @@ impl Setup {
         }
     }
 
+    /// The same in short: a kill and a pause at each point, on 100 keys.
+    ///
+    /// ```
+    /// # use stanchion_testkit::kill_harness::Setup;
+    /// assert_eq!(Setup::brief("short").kills_per_point, 1);
+    /// ```
+    #[must_use]
+    pub fn brief(name: &str) -> Self {
+        Self { keys: 100, kills_per_point: 1, random_kills: 4, pauses_per_point: 1, ..Self::faulty(name) }
+    }
+
     /// A shorter programme around a store that is disturbed so often.
     ///
     /// ```
@@ -176,7 +187,7 @@ impl Setup {
     /// ```
     #[must_use]
     pub fn disturbed(name: &str, store_faults: usize) -> Self {
-        Self { keys: 120, kills_per_point: 1, random_kills: 4, pauses_per_point: 1, store_faults, ..Self::faulty(name) }
+        Self { keys: 120, store_faults, ..Self::brief(name) }
     }
 
     /// The control: the same faults on the seed's design.

@@ -35,7 +35,7 @@ const START: &[Row] = &[
 const NEEDS: &[Row] = &[
     (
         "contention: many wait for one lock",
-        "redis: postgres: etcd: zookeeper:",
+        "redis: postgres: mysql: etcd: zookeeper: consul:",
         "a queue in order of arrival, handed on by notification",
     ),
     ("latency: the fastest lock", "file: sqlite:", "no network; between machines redis:"),

@@ -167,12 +167,3 @@ fn what_is_wrong_with_the_url_is_said_before_anything_is_tried() {
     home.output(&["help", "exit-codes"]).exits(0).says("doctor --strict");
     home.output(&["help", "stores"]).exits(0).says("START HERE").says("BY NEED").says("etcd:");
 }
-
-#[cfg(not(feature = "mysql"))]
-#[test]
-fn a_store_that_is_not_in_this_build_says_so() {
-    let home = Home::new();
-    let hint = "mysql: is not in this build; install with --features mysql (or full)";
-    home.output(&["doctor", "--store", "mysql://app@db/app"]).exits(78).says(hint);
-    home.output(&["help", "stores"]).exits(0).says("Not in this build:").says("mysql:");
-}

@@ -1,10 +1,11 @@
 """A guarded read-modify-write on an etcd key: touch, add one, write. Standard library only.
 
 usage: STANCHION_FENCE=5 STANCHION_LEASE_ID=00000000000000aa guard.py http://HOST:2379 KEY
-Ends with 0 if written, 3 if a newer holder has been there.
+Ends with 0 if written, 3 if a newer holder has been there, 4 if the answer to the write is lost: it may have run.
 """
 
 import base64
+import http.client
 import json
 import os
 import sys
@@ -62,7 +63,12 @@ def main():
         print("refused: a newer holder has been here")
         return 3
     count = int(value or 0) + 1
-    if not guard.write(str(count)):
+    try:
+        written = guard.write(str(count))
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        print(f"unknown: the write may have run ({error}); touch again to see")
+        return 4
+    if not written:
         print("refused: a newer holder came in between")
         return 3
     print(f"count is {count}")

@@ -60,7 +60,7 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_sent() {
         ("consul://127.0.0.1:1/some/path", "ns="),
         ("consul://127.0.0.1:1/?lock_delay=2m", "consul://"),
         ("consul://127.0.0.1:1/?ns=a//b", "consul://"),
-        ("consul://127.0.0.1:1/?ca=/nowhere", "consul://"),
+        ("consul://127.0.0.1:1/?ca=/nowhere", "encrypted"),
     ] {
         let e = refused(url).await;
         assert_eq!(e.kind(), ErrorKind::Invalid, "{url}: {e}");

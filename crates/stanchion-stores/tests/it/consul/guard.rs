@@ -69,6 +69,36 @@ async fn a_stale_token_is_refused_from_the_shell() {
 }
 
 #[tokio::test]
+async fn what_is_no_token_raises_nothing() {
+    let server = Consul::start().await;
+    let (guard, _) = touch(&server, NEW);
+    let ended = |script: &str, [fence, lease]: Token<'_>, words: &[&str]| {
+        let mut command = Command::new("sh");
+        command.arg(guards().join(script)).args(words).env("CONSUL_HTTP_ADDR", agent(&server));
+        let output = command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let lease = OLD[1];
+    for token in [
+        ["a5", lease],
+        ["", lease],
+        ["-1", lease],
+        ["5 ", lease],
+        ["18446744073709551616", lease],
+        ["9", ""],
+        ["9", "aa"],
+        ["9", "00000000000000aaa"],
+        ["9", "00000000000000ag"],
+    ] {
+        assert_eq!(ended("touch.sh", token, &["account/7"]), (Some(2), String::new()), "{token:?}");
+    }
+    for no_guard in ["", "1,2", "x"] {
+        assert_eq!(ended("write.sh", NEW, &["account/7", no_guard, "v"]), (Some(2), String::new()), "{no_guard:?}");
+    }
+    assert_eq!(touch(&server, NEW).0, guard, "nothing has been raised");
+}
+
+#[tokio::test]
 async fn the_examples_in_other_languages_run_and_are_refused() {
     let server = Consul::start().await;
     for (program, example) in [("python3", "guard.py"), ("sh", "guard.sh")] {

@@ -119,7 +119,7 @@ async fn a_dead_waiter_costs_nobody_a_delay() {
     third.await.unwrap();
 }
 
-/// The server has the delay from its log again, and we count ourselves as well.
+/// The server has the delay from its log again, and begins it anew.
 #[tokio::test]
 async fn a_restart_of_the_server_does_not_shorten_the_lock_delay() {
     let delay = Duration::from_secs(6);
@@ -128,10 +128,35 @@ async fn a_restart_of_the_server_does_not_shorten_the_lock_delay() {
     let (a, b) = (open(&url).await.locks, open(&url).await.locks);
     let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
     end_sessions(&server).await;
+    let ended = Instant::now();
     server.kill();
     server.restart().await;
-    let seen = Instant::now();
     let next = obtain(&b, "k").await;
     assert!(next.fence.number() > held.fence.number());
-    assert!(seen.elapsed() >= delay, "handed on {:?} after the next one came", seen.elapsed());
+    assert!(ended.elapsed() >= delay, "handed on after {:?}", ended.elapsed());
+}
+
+/// Nobody who asks stays long enough to see the whole delay: the server counts it, and not each of them for itself.
+#[tokio::test]
+async fn a_dead_holders_lock_is_free_after_its_delay_although_nobody_who_asks_stays() {
+    let delay = Duration::from_secs(3);
+    let server = Consul::start().await;
+    let url = format!("{}?lock_delay=3s", server.url());
+    let holder = open(&url).await.locks;
+    // It does not clear its own entry while we look: it counts as dead.
+    let long = request("k").ttl(PATIENCE * 10).unwrap();
+    let held = holder.try_acquire(&long, Owner::random()).await.unwrap();
+    end_sessions(&server).await;
+    let ended = Instant::now();
+    eventually(PATIENCE, "it is handed on", || async {
+        match open(&url).await.locks.try_acquire(&request("k"), Owner::random()).await {
+            Ok(grant) => grant.fence.number() > held.fence.number(),
+            Err(e) => {
+                assert_eq!(e.kind(), ErrorKind::Contended, "{e}");
+                false
+            }
+        }
+    })
+    .await;
+    assert!(ended.elapsed() >= delay, "handed on after {:?}", ended.elapsed());
 }

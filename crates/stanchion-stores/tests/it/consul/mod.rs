@@ -5,6 +5,7 @@ mod bad_input;
 mod faults;
 mod guard;
 mod kills;
+mod line;
 mod lock_delay;
 mod tls;
 

@@ -11,7 +11,7 @@ const OURS: &str =
     r#"{"name":"app","perm":{"permType":"READWRITE","key":"c3RhbmNoaW9uLw==","range_end":"c3RhbmNoaW9uMA=="}}"#;
 
 /// A server that knows `root` and `app`, which may nothing yet.
-async fn with_users() -> Etcd {
+pub(super) async fn with_users() -> Etcd {
     let server = Etcd::start().await;
     for (path, json) in [
         ("user/add", r#"{"name":"root","password":"top-secret"}"#),
@@ -85,6 +85,7 @@ async fn nobody_listening_is_unavailable_and_names_the_host() {
     let e = refused(&url).await;
     assert_eq!((e.kind(), e.ran()), (ErrorKind::Unavailable, Ran::No), "{e}");
     assert!(e.to_string().contains(&server.port().to_string()), "{e}");
+    assert!(e.next_step().unwrap().contains("etcd runs"), "{e}");
     let e = refused(&format!("etcd://no-such-host.invalid:2379,127.0.0.1:{}", server.port())).await;
     assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
 }

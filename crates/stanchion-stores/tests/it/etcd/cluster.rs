@@ -10,6 +10,7 @@ use stanchion_testkit::engines::EtcdCluster;
 use stanchion_testkit::eventually;
 use tokio::task::JoinSet;
 
+use super::bad_input::with_users;
 use super::{PATIENCE, key, open, request, waiting};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -173,4 +174,28 @@ async fn without_a_majority_nothing_is_granted_and_every_answer_is_soon() {
     let findings = stanchion_stores::examine(&cluster.url(), Default::default()).await.unwrap();
     let replication = findings.iter().find(|finding| finding.topic == "replication").unwrap();
     assert_eq!((replication.grade, replication.says.contains("3 members")), (Grade::Fine, true), "{findings:?}");
+}
+
+/// A login is refused by such a member before anything else, with an answer that other members would not give.
+#[tokio::test]
+async fn a_member_without_a_leader_does_not_keep_a_login_from_the_others() {
+    let server = with_users().await;
+    server.post("/v3/auth/enable", "{}").await.unwrap();
+    let cluster = EtcdCluster::start().await;
+    let leader = cluster.leader().await;
+    let [alone, other] = [(leader + 1) % 3, (leader + 2) % 3];
+    cluster[leader].kill();
+    cluster[other].kill();
+    eventually(PATIENCE, "it knows no leader", || async {
+        let status = cluster[alone].post("/v3/maintenance/status", "{}").await.unwrap_or_default();
+        status.contains("version") && !status.contains("\"leader\":")
+    })
+    .await;
+    let alone = cluster[alone].port();
+    let e = super::refused(&format!("etcd://root:top-secret@127.0.0.1:{alone}/?timeout=2s")).await;
+    assert_eq!(e.kind(), ErrorKind::Unavailable, "void: {e}");
+    let url = format!("etcd://root:top-secret@127.0.0.1:{alone},127.0.0.1:{}/?timeout=2s", server.port());
+    let opened = open(&url).await;
+    let grant = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    assert_eq!(opened.locks.release(&grant).await.unwrap(), Released::Released);
 }

@@ -19,6 +19,7 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
     let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
     assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
+    assert!(e.next_step().unwrap().contains("may have run"), "{e}");
     // It had run: another owner is refused, the same one gets its own lock.
     let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
     assert_eq!(other.kind(), ErrorKind::Contended);
@@ -218,4 +219,28 @@ async fn a_waiter_survives_the_restart_of_the_server() {
     server.restart().await;
     eventually(PATIENCE, "the release goes through", || async { a.release(&held).await.is_ok() }).await;
     assert!(waiter.await.unwrap().is_some(), "the waiter was never granted");
+}
+
+/// What the lost write may still leave behind ends with the lease that it was sent for. So nobody else may keep that one.
+#[tokio::test]
+async fn a_holder_that_goes_on_does_not_keep_the_lease_of_a_lost_write() {
+    let server = Etcd::start().await;
+    let proxy = FaultProxy::start(server.addr(), Protocol::Grpc).await;
+    let locks = open(&server.url_at(proxy.port())).await.locks;
+    let ttl = Duration::from_secs(1);
+    let short = |name: &str| request(name).ttl(ttl).unwrap();
+    let held = locks.try_acquire(&short("held"), Owner::random()).await.unwrap();
+    let first = leases(&server).await;
+    assert_eq!(first.len(), 1, "void: {first:?}");
+    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
+    let e = locks.try_acquire(&short("lost-key"), Owner::random()).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "void: {e}");
+    eventually(PATIENCE, "the lease ends", || async {
+        let renewal = locks.renew(&held, ttl).await;
+        assert!(matches!(renewal, Renewal::Renewed), "{renewal:?}");
+        !leases(&server).await.contains(&first[0])
+    })
+    .await;
+    assert!(matches!(locks.renew(&held, ttl).await, Renewal::Renewed));
+    assert_eq!(locks.release(&held).await.unwrap(), Released::Released);
 }

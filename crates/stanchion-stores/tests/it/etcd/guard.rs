@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use stanchion_core::Owner;
 use stanchion_testkit::engines::{Etcd, Skip};
+use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
 use super::{open, request};
 
@@ -23,11 +24,15 @@ fn said(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn shell(server: &Etcd, (fence, lease): &Token, words: &[&str]) -> (Option<i32>, String) {
+fn shell(server: &Etcd, token: &Token, words: &[&str]) -> (Option<i32>, String) {
+    said(&shell_at(server.port(), token, words))
+}
+
+fn shell_at(port: u16, (fence, lease): &Token, words: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.arg(guards().join("guard.sh")).args(words);
-    command.env("ETCD", format!("http://127.0.0.1:{}", server.port()));
-    said(&command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output().unwrap())
+    command.env("ETCD", format!("http://127.0.0.1:{port}"));
+    command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output().unwrap()
 }
 
 fn base64(text: &str) -> String {
@@ -66,6 +71,20 @@ async fn a_stale_token_is_refused_from_the_shell() {
     assert_eq!(run(&old, &["touch", "another"]), touched(""), "each key has its own fence");
     server.kill();
     assert_eq!(run(&new, &["touch", "account"]).0, Some(1), "nobody answers");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_whose_answer_is_lost_is_said_to_be_unknown() {
+    let server = Etcd::start().await;
+    let proxy = FaultProxy::start(server.addr(), Protocol::Http).await;
+    let ours = token(5, "00000000000000aa");
+    assert_eq!(shell(&server, &ours, &["touch", "account"]).0, DONE);
+    proxy.set_plan(Plan::nth(0, Fault::LoseReply));
+    let lost = shell_at(proxy.port(), &ours, &["write", "account", "7"]);
+    assert_eq!(lost.status.code(), Some(4), "{lost:?}");
+    assert!(String::from_utf8_lossy(&lost.stderr).contains("may have run"), "{lost:?}");
+    assert_eq!(proxy.counts().lost_replies, 1, "void");
+    assert_eq!(shell(&server, &ours, &["touch", "account"]), (DONE, "7".to_owned()), "it had run");
 }
 
 #[tokio::test]

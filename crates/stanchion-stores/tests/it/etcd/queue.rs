@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use stanchion_core::{Acquire, ErrorKind, LockBackend, Mode, Owner, Page, Released, Wait};
 use stanchion_testkit::engines::Etcd;
-use stanchion_testkit::eventually;
+use stanchion_testkit::{eventually, pause};
 
 use super::{PATIENCE, key, open, request, waiting};
 
@@ -125,4 +125,26 @@ async fn listings_go_on_over_many_entries_and_pages() {
     assert_eq!(seen[7].holders.len(), 60);
     assert_eq!(locks.evict(&key("pool/07")).await.unwrap(), Released::Released);
     assert!(locks.list("pool/07", Page::first(1)).await.unwrap().is_empty());
+}
+
+/// The deadline has passed and the entry is deleted; before that is noted, its owner comes in again.
+#[tokio::test]
+async fn an_owner_that_comes_in_again_while_it_is_swept_keeps_its_new_place() {
+    let server = Etcd::start().await;
+    let locks = open(&server.url()).await.locks;
+    let (owner, short) = (Owner::random(), Duration::from_millis(200));
+    let held = pause::hold("etcd.entry-deleted");
+    locks.try_acquire(&request("k").ttl(short).unwrap(), owner).await.unwrap();
+    held.reached(PATIENCE).await;
+    let again = locks.try_acquire(&request("k"), owner).await.unwrap();
+    held.release();
+    // One thing after the other is swept: when this one is gone, the first is done with.
+    locks.try_acquire(&request("later").ttl(short).unwrap(), Owner::random()).await.unwrap();
+    eventually(PATIENCE, "the next one is swept", || async {
+        locks.list("later", Page::first(1)).await.unwrap().is_empty()
+    })
+    .await;
+    let renewal = locks.renew(&again, again.ttl).await;
+    assert!(matches!(renewal, stanchion_core::Renewal::Renewed), "{renewal:?}");
+    assert_eq!(locks.release(&again).await.unwrap(), Released::Released);
 }

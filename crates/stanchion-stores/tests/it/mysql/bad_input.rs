@@ -65,6 +65,29 @@ async fn a_server_that_only_reads_is_refused() {
 }
 
 #[tokio::test]
+async fn a_log_of_statements_is_refused_with_the_setting_to_change() {
+    let server = MariaDb::options().setting("log-bin").setting("binlog-format=STATEMENT").start().await;
+    let e = refused(&server.url()).await;
+    assert_eq!((e.kind(), e.ran()), (ErrorKind::Unsupported, Ran::No), "{e}");
+    assert!(e.next_step().unwrap().contains("binlog_format"), "{e}");
+}
+
+#[tokio::test]
+async fn the_doctor_does_not_claim_what_the_user_may_not_see() {
+    let server = MariaDb::options().setting("log-bin").setting("binlog-format=ROW").start().await;
+    let found = async |url: String| {
+        let findings = stanchion_stores::examine(&url, Default::default()).await.unwrap();
+        findings.into_iter().find(|finding| finding.topic == "replication").unwrap()
+    };
+    assert_eq!(found(server.url()).await.grade, Grade::Fine, "root sees that there is none");
+    let unseen = found(server.url_for("secret_user", "secret")).await;
+    assert_eq!(unseen.grade, Grade::Weak);
+    assert!(unseen.says.contains("not known") && unseen.fix.unwrap().contains("GRANT PROCESS"), "{}", unseen.says);
+    server.ask("GRANT PROCESS ON *.* TO 'secret_user'@'127.0.0.1'").unwrap();
+    assert_eq!(found(server.url_for("secret_user", "secret")).await.grade, Grade::Fine);
+}
+
+#[tokio::test]
 async fn a_value_that_does_not_fit_names_the_limit_and_the_longest_key_fits() {
     let server = MariaDb::options().setting("max-allowed-packet=1M").start().await;
     let records = open(&server.url()).await.records.unwrap();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use stanchion_core::{Cond, ErrorKind, FencingToken, Locks, Owner, RecordStore as _, Released, Renewal};
+use stanchion_core::{
+    Acquire, Cond, ErrorKind, Grant, Key, LockBackend, Locks, Owner, Ran, RecordStore, Released, Renewal, Wait,
+};
 use stanchion_testkit::engines::MariaDb;
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
 use tokio::time::Instant;
@@ -122,6 +124,9 @@ async fn waiters_hear_again_after_a_cut_and_after_a_pause() {
             1 => proxy.cut_all(),
             _ => {
                 server.pause();
+                let look = a.list("k", stanchion_core::Page::first(1));
+                let unanswered = tokio::time::timeout(Duration::from_millis(300), look).await;
+                assert!(unanswered.is_err(), "void: it does not stand still");
                 server.resume();
             }
         }
@@ -146,29 +151,117 @@ async fn another_users_waiter_is_woken_by_its_heartbeat() {
     tokio::time::timeout(PATIENCE, waiter).await.expect("the waiter gets it").unwrap().unwrap();
 }
 
-/// The control: without the token the paused holder's write destroys its successor's.
+/// Two holders, of which the first stands still past its lease, each take their amount from 100. What is left, and what was
+/// acknowledged as taken.
+async fn take_from(records: &dyn RecordStore, locks: &dyn LockBackend, name: &Key, guarded: bool) -> (i64, i64) {
+    let begun = records.put(name, "100".into(), Cond::Absent, None).await.unwrap();
+    let read = async |grant: &Grant| -> i64 {
+        let record = if guarded { records.touch(name, &grant.fence).await } else { records.get(name).await };
+        String::from_utf8(record.unwrap().unwrap().value.to_vec()).unwrap().parse().unwrap()
+    };
+    let write = async |grant: &Grant, value: i64| -> bool {
+        let cond = match records.get(name).await.unwrap() {
+            _ if guarded => Cond::Fence(grant.fence),
+            found => Cond::Version(found.map_or(begun, |record| record.version)),
+        };
+        match records.put(name, value.to_string().into(), cond, None).await {
+            Ok(_) => true,
+            Err(e) if e.kind() == ErrorKind::FenceRejected => false,
+            Err(e) => panic!("{e}"),
+        }
+    };
+    let lock = Acquire::new(name.clone()).wait(Wait::No);
+    let old = locks.try_acquire(&lock.clone().ttl(Duration::from_millis(50)).unwrap(), Owner::random()).await.unwrap();
+    let seen = read(&old).await;
+    let new = std::sync::OnceLock::new();
+    eventually(PATIENCE, "it expires", || async {
+        locks.try_acquire(&lock, Owner::random()).await.is_ok_and(|grant| new.set(grant).is_ok())
+    })
+    .await;
+    let new = new.into_inner().unwrap();
+    let newer = read(&new).await;
+    let mut taken = if write(&new, newer - 20).await { 20 } else { 0 };
+    taken += if write(&old, seen - 10).await { 10 } else { 0 };
+    let left = records.get(name).await.unwrap().unwrap().value;
+    (String::from_utf8(left.to_vec()).unwrap().parse().unwrap(), taken)
+}
+
+/// With its control: the same steps without the token lose an acknowledged write.
 #[tokio::test]
 async fn a_stale_holder_is_refused_where_the_token_counts_and_destroys_where_it_does_not() {
     let server = MariaDb::start().await;
     let store = open(&server.url()).await;
     let records = store.records.unwrap();
-    let short = request("k").ttl(Duration::from_millis(50)).unwrap();
-    let token = |grant: &stanchion_core::Grant| -> FencingToken { grant.fence };
-    let old = store.locks.try_acquire(&short, Owner::random()).await.unwrap();
-    records.touch(&key("guarded"), &token(&old)).await.unwrap();
-    let new = std::sync::OnceLock::new();
-    eventually(PATIENCE, "it expires", || async {
-        store.locks.try_acquire(&request("k"), Owner::random()).await.is_ok_and(|grant| new.set(grant).is_ok())
-    })
-    .await;
-    let new = new.into_inner().unwrap();
-    records.touch(&key("guarded"), &token(&new)).await.unwrap();
-    records.put(&key("guarded"), "new".into(), Cond::Fence(token(&new)), None).await.unwrap();
-    let late = records.put(&key("guarded"), "old".into(), Cond::Fence(token(&old)), None).await.unwrap_err();
-    assert_eq!((late.kind(), late.floor()), (ErrorKind::FenceRejected, Some(new.fence.number())));
-    assert_eq!(records.get(&key("guarded")).await.unwrap().unwrap().value, "new");
+    assert_eq!(take_from(&*records, &*store.locks, &key("guarded"), true).await, (80, 20));
+    let (left, taken) = take_from(&*records, &*store.locks, &key("plain"), false).await;
+    assert_eq!(taken, 30, "both were acknowledged");
+    assert_ne!(left, 100 - taken, "void: nothing was lost");
+}
 
-    server.ask("CREATE TABLE plain (id INT PRIMARY KEY, value TEXT); INSERT INTO plain VALUES (1, 'new')").unwrap();
-    server.ask("UPDATE plain SET value = 'old' WHERE id = 1").unwrap();
-    assert_eq!(server.ask("SELECT value FROM plain").unwrap().trim(), "old", "void: nothing was lost");
+#[tokio::test]
+async fn a_write_counts_although_nobody_can_be_told_of_it() {
+    let server = MariaDb::start().await;
+    let records = open(&server.url()).await.records.unwrap();
+    server.ask("DROP TABLE stanchion_watches").unwrap();
+    let first = records.put(&key("k"), "1".into(), Cond::Absent, None).await.unwrap();
+    let second = records.put(&key("k"), "2".into(), Cond::Version(first), None).await.unwrap();
+    assert!(second > first);
+    assert_eq!(records.get(&key("k")).await.unwrap().unwrap().version, second);
+    records.delete(&key("k"), Cond::Version(second)).await.unwrap();
+    assert!(records.get(&key("k")).await.unwrap().is_none());
+    let third = records.put(&key("k"), "3".into(), Cond::Absent, None).await.unwrap();
+    assert!(third > second);
+}
+
+#[tokio::test]
+async fn a_write_does_not_wait_for_the_calls_to_all_who_watch() {
+    let server = MariaDb::start().await;
+    let (proxy, url) = proxied(&server, "").await;
+    let records = open(&url).await.records.unwrap();
+    let first = records.put(&key("k"), "1".into(), Cond::Absent, None).await.unwrap();
+    let gone = "INSERT INTO stanchion_watches SELECT 'k', seq, ~0 FROM seq_1_to_50";
+    server.ask(gone).unwrap();
+    let call = Duration::from_millis(200);
+    proxy.set_plan(Plan::on(move |request| if request.contains("KILL") { Fault::Delay(call) } else { Fault::Deliver }));
+    let begun = Instant::now();
+    records.put(&key("k"), "2".into(), Cond::Version(first), None).await.unwrap();
+    assert!(begun.elapsed() >= call, "void: nobody was called");
+    assert!(begun.elapsed() < 10 * call, "{:?} for a write that 50 watch", begun.elapsed());
+}
+
+/// A server of a cluster says so of a transaction that another node was faster than.
+#[tokio::test]
+async fn a_touch_that_was_rolled_back_is_tried_again_and_not_for_ever() {
+    let server = MariaDb::start().await;
+    let store = open(&server.url()).await;
+    let records = store.records.unwrap();
+    let token = store.locks.try_acquire(&request("k"), Owner::random()).await.unwrap().fence;
+    records.put(&key("k"), "v".into(), Cond::Absent, None).await.unwrap();
+    let trigger = "CREATE TABLE rollbacks (n INT) ENGINE=MyISAM; INSERT INTO rollbacks VALUES (3);
+        DELIMITER //
+        CREATE TRIGGER fail BEFORE UPDATE ON stanchion_records FOR EACH ROW BEGIN
+          UPDATE rollbacks SET n = n - 1;
+          IF (SELECT n FROM rollbacks) >= 0 THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF;
+        END //";
+    server.ask(trigger).unwrap();
+    assert_eq!(records.touch(&key("k"), &token).await.unwrap().unwrap().value, "v");
+    assert_eq!(server.ask("SELECT n FROM rollbacks").unwrap().trim(), "-1", "three failures and one success");
+    server.ask("UPDATE rollbacks SET n = 1000").unwrap();
+    let e = records.touch(&key("k"), &token).await.unwrap_err();
+    assert_eq!((e.kind(), e.ran()), (ErrorKind::Unavailable, Ran::No), "{e}");
+}
+
+#[tokio::test]
+async fn a_damaged_row_can_be_cleared_and_its_fences_go_on() {
+    let server = MariaDb::start().await;
+    let locks = open(&server.url()).await.locks;
+    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    server.ask("UPDATE stanchion_locks SET queue = 'no queue of ours'").unwrap();
+    let e = locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Damaged, "{e}");
+    assert!(e.next_step().unwrap().contains("lock release"), "{e}");
+    assert_eq!(locks.evict(&key("k")).await.unwrap(), Released::Released);
+    let next = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    assert!(next.fence.number() > grant.fence.number());
+    assert!(matches!(locks.renew(&grant, grant.ttl).await, Renewal::Lost));
 }

@@ -81,19 +81,37 @@ async fn the_trigger_refuses_writes_without_the_token() {
 }
 
 #[tokio::test]
-async fn the_example_reads_and_writes_and_is_refused_when_it_is_late() {
+async fn the_examples_read_and_write_and_are_refused_when_they_are_late() {
+    for (program, example, split) in [("python3", "transfer.py", &["--"][..]), ("sh", "transfer.sh", &[])] {
+        let server = account().await;
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("guards/mysql/examples").join(example);
+        let run = |fence: &str, lease: &str| {
+            let mut command = std::process::Command::new(program);
+            command.arg(&script).arg("10").args(split).args(server.client()).env("STANCHION_FENCE", fence);
+            let done = command.env("STANCHION_LEASE_ID", lease).output().unwrap();
+            (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+        };
+        assert_eq!(run("7", "aa"), (true, "written\n".to_owned()), "{example}");
+        assert_eq!(balance(&server), 90);
+        let (done, said) = run("6", "bb");
+        assert!(!done && said.contains("be above 7"), "{example}: {said}");
+        assert_eq!(balance(&server), 90);
+    }
+}
+
+/// As the guide says: without its first and last line a touch is part of the caller's own transaction.
+#[tokio::test]
+async fn a_touch_without_its_own_transaction_is_undone_with_the_callers() {
     let server = account().await;
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("guards/mysql/examples/transfer.py");
-    let run = |fence: &str, lease: &str| {
-        let client = server.client();
-        let mut command = std::process::Command::new("python3");
-        command.arg(&script).args(["10", "--"]).args(&client).env("STANCHION_FENCE", fence);
-        let done = command.env("STANCHION_LEASE_ID", lease).output().unwrap();
-        (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+    let touch = guard("touch.sql");
+    let inner = touch.replace("START TRANSACTION;", "").replace("COMMIT;", "");
+    let script = |touch: &str| {
+        let set = "SET @id = 1, @fence = 3, @fence_lease = 'aa'";
+        format!("{set}; START TRANSACTION; INSERT INTO accounts (id, balance) VALUES (2, 5); {touch} ROLLBACK")
     };
-    assert_eq!(run("7", "aa"), (true, "written\n".to_owned()));
-    assert_eq!(balance(&server), 90);
-    let (done, said) = run("6", "bb");
-    assert!(!done && said.contains("be above 7"), "{said}");
-    assert_eq!(balance(&server), 90);
+    let rows = || server.ask("SELECT COUNT(*), MAX(fence) FROM accounts").unwrap();
+    server.ask(&script(&inner)).unwrap();
+    assert_eq!(rows().split_whitespace().collect::<Vec<_>>(), ["1", "0"]);
+    server.ask(&script(&touch)).unwrap();
+    assert_eq!(rows().split_whitespace().collect::<Vec<_>>(), ["2", "3"], "the whole file commits the caller's work");
 }

@@ -196,6 +196,12 @@ async fn a_domain_of_jetstream_is_found_by_its_name() {
             other.locks.wait(&request, owner, Instant::now() + PATIENCE).await.unwrap();
         }
     });
+    // The consumer that tells of the release stands in the domain before there is anything to tell.
+    let hub = jetstream::with_domain(async_nats::connect(server.url()).await.unwrap(), "hub");
+    eventually(PATIENCE, "the waiter listens", || async {
+        hub.get_stream("KV_stanchion").await.unwrap().cached_info().state.consumer_count > 0
+    })
+    .await;
     opened.locks.release(&grant).await.unwrap();
     tokio::time::timeout(PATIENCE / 2, waiter).await.unwrap().unwrap();
     let records = opened.records.unwrap();
@@ -252,6 +258,18 @@ async fn a_blind_put_loses_an_update_that_a_condition_keeps() {
     assert_eq!(number(&a.get(&counter).await.unwrap().unwrap().value), 3, "void: two blind increments were both kept");
 }
 
+/// All names in the bucket, sorted.
+async fn subjects(jetstream: &jetstream::Context) -> Vec<String> {
+    let stream = jetstream.get_stream("KV_stanchion").await.unwrap();
+    let mut names: Vec<String> = Vec::new();
+    let mut listed = stream.info_with_subjects(">").await.unwrap();
+    while let Some(Ok((name, _))) = futures_util::StreamExt::next(&mut listed).await {
+        names.push(name);
+    }
+    names.sort();
+    names
+}
+
 /// Marks of deleted keys and records that are over do not pile up; fences stay.
 #[tokio::test]
 async fn leftovers_are_removed_in_the_background_and_fences_are_kept() {
@@ -272,18 +290,8 @@ async fn leftovers_are_removed_in_the_background_and_fences_are_kept() {
     let grant = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
     opened.locks.release(&grant).await.unwrap();
     let jetstream = plain(&server.url()).await;
-    let left = || async {
-        let stream = jetstream.get_stream("KV_stanchion").await.unwrap();
-        let mut names: Vec<String> = Vec::new();
-        let mut listed = stream.info_with_subjects(">").await.unwrap();
-        while let Some(Ok((name, _))) = futures_util::StreamExt::next(&mut listed).await {
-            names.push(name);
-        }
-        names.sort();
-        names
-    };
     eventually(Duration::from_secs(40), "only the fence and the clock are left", || async {
-        left().await == ["$KV.stanchion.clock", "$KV.stanchion.u.fenced"]
+        subjects(&jetstream).await == ["$KV.stanchion.clock", "$KV.stanchion.u.fenced"]
     })
     .await;
     let old = stanchion_core::FencingToken::from_parts(6, 6);
@@ -291,4 +299,67 @@ async fn leftovers_are_removed_in_the_background_and_fences_are_kept() {
     assert_eq!((e.kind(), e.floor()), (ErrorKind::FenceRejected, Some(7)));
     let version = records.put(&key("gone"), "v".into(), Cond::Absent, None).await.unwrap();
     assert!(version.get() > grant.fence.number());
+}
+
+/// A process that died, or whose records outlive it, leaves what nobody asks for again: others find it by and by.
+#[tokio::test]
+async fn what_nobody_asks_for_again_is_swept_and_its_fence_is_kept() {
+    let server = Nats::start().await;
+    let gone = open(&server.url()).await.records.unwrap();
+    let token = stanchion_core::FencingToken::from_parts(7, 7);
+    let brief = Some(Duration::from_millis(1500));
+    for name in ["brief", "fenced"] {
+        gone.put(&key(name), "v".into(), Cond::Absent, brief).await.unwrap();
+    }
+    gone.touch(&key("fenced"), &token).await.unwrap();
+    drop(gone);
+    let records = open(&server.url()).await.records.unwrap();
+    let jetstream = plain(&server.url()).await;
+    let there = subjects(&jetstream).await;
+    assert!(there.contains(&"$KV.stanchion.u.brief".to_owned()), "void: {there:?}");
+    // Nothing but writes of other keys, which live for days.
+    let days = Some(Duration::from_secs(72 * 3600));
+    let number = AtomicUsize::new(0);
+    eventually(3 * PATIENCE, "what is over is gone", || async {
+        for _ in 0..128 {
+            let key = key(&format!("days/{}", number.fetch_add(1, Ordering::Relaxed)));
+            records.put(&key, "v".into(), Cond::Absent, days).await.unwrap();
+        }
+        !subjects(&jetstream).await.contains(&"$KV.stanchion.u.brief".to_owned())
+    })
+    .await;
+    let old = stanchion_core::FencingToken::from_parts(6, 6);
+    let e = records.touch(&key("fenced"), &old).await.unwrap_err();
+    assert_eq!((e.kind(), e.floor()), (ErrorKind::FenceRejected, Some(7)));
+    let kept = records.scan("days/", stanchion_core::Page::first(10_000)).await.unwrap();
+    assert_eq!(kept.len(), number.into_inner(), "what lives is kept");
+}
+
+/// The server's time is asked for once for all who need it, and so is its silence.
+#[tokio::test]
+async fn readers_share_the_failure_to_learn_the_servers_time() {
+    let server = Nats::start().await;
+    let brief = Some(Duration::from_secs(600));
+    open(&server.url()).await.records.unwrap().put(&key("r"), "v".into(), Cond::Absent, brief).await.unwrap();
+    let proxy = FaultProxy::start(server.addr(), Protocol::Nats).await;
+    let records = open(&format!("{}/?timeout=1s", server.url_at(proxy.port()))).await.records.unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    proxy.set_plan(Plan::on(move |message| {
+        if !message.contains("PUB $KV.stanchion.clock ") {
+            return Fault::Deliver;
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+        Fault::Delay(PATIENCE)
+    }));
+    let started = Instant::now();
+    let reads = (0..8).map(|_| {
+        let records = Arc::clone(&records);
+        tokio::spawn(async move { records.get(&key("r")).await.map(drop) })
+    });
+    for read in reads.collect::<Vec<_>>() {
+        assert_eq!(read.await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+    }
+    assert!(asked.load(Ordering::Relaxed) > 0, "void: nobody asked for the time");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}: one after another", started.elapsed());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stanchion_core::{Cond, ErrorKind, FencingToken, Owner, Page, Ran, Released, Renewal};
 use stanchion_testkit::engines::{ZooKeeper, ZooKeeperEnsemble};
-use stanchion_testkit::{FaultProxy, Protocol, eventually};
+use stanchion_testkit::{FaultProxy, Protocol, eventually, pause};
 use tokio::time::Instant;
 use zookeeper_client::Client;
 
@@ -27,6 +27,7 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     lose_write(&proxy, &key("lost-key"));
     let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
     assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
+    assert!(e.next_step().unwrap().contains("may have run"), "{e}");
     // It had run: another owner is refused, the same one gets its own lock.
     let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
     assert_eq!(other.kind(), ErrorKind::Contended, "{other}");
@@ -261,4 +262,25 @@ async fn an_ensemble_that_loses_its_leader_keeps_leases_records_and_fences() {
     assert!(next.fence.number() > grant.fence.number(), "{} after {}", next.fence, grant.fence);
     let after = records.put(&key("r"), "w".into(), Cond::Version(version), None).await.unwrap();
     assert!(after > version);
+}
+
+/// A waiter has glanced at the line when the one before it is granted above a floor, and leaves.
+#[tokio::test]
+async fn a_fence_is_above_the_last_one_though_that_was_raised_behind_a_glance() {
+    let server = ZooKeeper::start().await;
+    let (first, raiser) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
+    let late = open(&server.url()).await.locks;
+    let held = first.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    let (high, raised) = (waiting("k").floor(1_000_000), Owner::random());
+    assert_eq!(raiser.try_acquire(&high, raised).await.unwrap_err().kind(), ErrorKind::Contended);
+    let glanced = pause::hold("zookeeper.line-glanced");
+    let waiter = tokio::spawn(async move { late.try_acquire(&waiting("k"), Owner::random()).await });
+    glanced.reached(PATIENCE).await;
+    first.release(&held).await.unwrap();
+    let before = raiser.try_acquire(&high, raised).await.unwrap();
+    assert!(before.fence.number() > 1_000_000, "void: {}", before.fence);
+    raiser.release(&before).await.unwrap();
+    glanced.release();
+    let after = waiter.await.unwrap().unwrap();
+    assert!(after.fence.number() > before.fence.number(), "{} after {}", after.fence, before.fence);
 }
