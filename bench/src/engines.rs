@@ -72,8 +72,9 @@ impl Engines {
             Store::Consul => self.begin(&self.consul, Consul::try_start())?.url(),
             Store::Nats => self.begin(&self.nats, Nats::try_start())?.url(),
             Store::DynamoDb => self.begin(&self.dynamodb, Dynalite::try_start())?.url(),
-            Store::Redlock => self.nodes("")?,
-            Store::RedlockByTime => self.nodes("?fence=time")?,
+            // The nodes have just been started, and nobody has a lock that they could have forgotten.
+            Store::Redlock => self.nodes("?quarantine=0s")?,
+            Store::RedlockByTime => self.nodes("?quarantine=0s&fence=time")?,
         };
         Ok(url)
     }
