@@ -144,8 +144,9 @@ async fn a_paused_server_is_waited_for_no_longer_than_the_timeout() {
     let asked = Instant::now();
     let e = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
+    // Sent into the silence; or not at all, if the connection has been given up meanwhile.
     let e = records.put(&key("r"), "v".into(), Cond::Absent, None).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
+    assert!(matches!(e.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable), "{e}");
     let e = records.get(&key("r")).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Unavailable, "the next one finds no connection: {e}");
     assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
