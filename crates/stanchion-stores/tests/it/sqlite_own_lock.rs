@@ -30,24 +30,28 @@ async fn put(store: &Arc<dyn RecordStore>, key: &str) -> bool {
     }
 }
 
-/// Whether the kernel knows of a POSIX lock of this process on the database.
+/// The descriptors that this process has of `path`, by number.
+#[cfg(target_os = "linux")]
+fn descriptors(path: &Path) -> Vec<String> {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let of_path = open.filter(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to == path));
+    of_path.map(|fd| fd.file_name().into_string().unwrap()).collect()
+}
+
+/// Whether the kernel knows of a POSIX lock of this process on the database. Asked of each descriptor: the table of all locks
+/// is not read at one moment, and misses lines while other programs lock and unlock.
 #[cfg(target_os = "linux")]
 fn is_locked(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let (pid, inode) = (std::process::id().to_string(), format!(":{}", std::fs::metadata(path).unwrap().ino()));
-    let table = std::fs::read_to_string("/proc/locks").unwrap();
-    table.lines().any(|line| {
-        let mut words = line.split_whitespace();
-        line.contains("POSIX") && words.clone().any(|word| word == pid) && words.any(|word| word.ends_with(&inode))
+    descriptors(path).iter().any(|fd| {
+        let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap();
+        told.lines().any(|line| line.starts_with("lock:") && line.contains("POSIX"))
     })
 }
 
 /// How many descriptors of the log this process has: one for each open connection.
 #[cfg(target_os = "linux")]
 fn open_logs(path: &Path) -> usize {
-    let log = format!("{}-wal", path.display());
-    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-    open.filter(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to == Path::new(&log))).count()
+    descriptors(Path::new(&format!("{}-wal", path.display()))).len()
 }
 
 #[cfg(target_os = "linux")]

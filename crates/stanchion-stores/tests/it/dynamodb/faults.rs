@@ -39,7 +39,7 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
 }
 
 #[tokio::test]
-async fn a_lock_is_one_request_to_take_and_one_to_free() {
+async fn a_lock_is_one_request_to_take_and_one_to_free_and_a_renewal_looks_first() {
     let server = server().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Http).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
@@ -49,6 +49,11 @@ async fn a_lock_is_one_request_to_take_and_one_to_free() {
         assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
         assert_eq!(proxy.counts().requests - before, 2 * round);
     }
+    let (before, grant) = (proxy.counts().requests, locks.try_acquire(&request("r"), Owner::random()).await.unwrap());
+    assert!(matches!(locks.renew(&grant, Duration::from_secs(5)).await, Renewal::Renewed));
+    assert_eq!(proxy.counts().requests - before, 3, "taken, looked at, renewed");
+    assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
+    assert_eq!(proxy.counts().requests - before, 5, "looked at, freed");
 }
 
 /// The guess that a lock is as we left it must never decide alone.

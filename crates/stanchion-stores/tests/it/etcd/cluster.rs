@@ -135,7 +135,7 @@ async fn a_leader_that_comes_back_changes_nothing() {
     counted_through(&cluster, async || {
         let leader = cluster.leader().await;
         cluster[leader].pause();
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        eventually(PATIENCE, "another one leads", || async { cluster.leader().await != leader }).await;
         cluster[leader].resume();
     })
     .await;
