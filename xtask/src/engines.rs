@@ -28,6 +28,8 @@ const ENGINES: &[Engine] = &[
     Engine { name: "nats", binary: "nats-server", packages: &["nats-server"], optional: false },
     Engine { name: "zookeeper", binary: "zkServer.sh", packages: &["zookeeper"], optional: false },
     Engine { name: "consul", binary: "consul", packages: &["consul"], optional: true },
+    // No server: the clocks of some of them, which a test can move. The package brings the library.
+    Engine { name: "faketime", binary: "faketime", packages: &["faketime"], optional: false },
 ];
 
 pub(crate) fn run(_args: &[String]) -> Outcome {

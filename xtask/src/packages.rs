@@ -11,8 +11,19 @@ use std::process::Command;
 use crate::shell::{Outcome, capture};
 
 /// Names (or beginnings of names) that are struck out of the status copy.
-const STRUCK: [&str; 9] =
-    ["redis", "valkey", "postgresql", "pgbouncer", "mariadb", "etcd", "nats-server", "zookeeper", "consul"];
+const STRUCK: [&str; 11] = [
+    "redis",
+    "valkey",
+    "postgresql",
+    "pgbouncer",
+    "mariadb",
+    "etcd",
+    "nats-server",
+    "zookeeper",
+    "consul",
+    "faketime",
+    "libfaketime",
+];
 
 /// A release that still has what later ones dropped: Consul. What both have comes from the machine's own, being newer.
 const OLDER: &str = "bullseye";

@@ -10,6 +10,8 @@
     feature = "dynamodb"
 ))]
 mod address;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "nats"))]
+mod connecting;
 mod doctor;
 mod elsewhere;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

@@ -294,15 +294,7 @@ impl Child {
     /// When it still moves after ten seconds.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
-        let tasks = format!("/proc/{}/task", self.pid());
-        let stands = |task: std::fs::DirEntry| {
-            // The name in brackets may hold anything; the state follows the last one.
-            let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-            stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
-        };
-        eventually_sync(Duration::from_secs(10), "the stopped helper stands still", || {
-            std::fs::read_dir(&tasks).into_iter().flatten().flatten().all(stands)
-        });
+        wait_until_still(self.pid());
     }
 
     /// Lets a frozen helper go on (SIGCONT).
@@ -376,4 +368,17 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A stop signal is only on its way when `kill` returns: waits until every thread of the process stands.
+pub(crate) fn wait_until_still(pid: u32) {
+    let tasks = format!("/proc/{pid}/task");
+    let stands = |task: std::fs::DirEntry| {
+        // The name in brackets may hold anything; the state follows the last one.
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
+    };
+    eventually_sync(Duration::from_secs(10), "the stopped process stands still", || {
+        std::fs::read_dir(&tasks).into_iter().flatten().flatten().all(stands)
+    });
 }

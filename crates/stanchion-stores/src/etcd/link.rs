@@ -22,6 +22,7 @@ use super::fault::Fault;
 use super::options::Options;
 use super::proto::{LoggedIn, Login};
 use crate::address::Address;
+use crate::connecting::Connecting;
 
 /// A half-dead connection is noticed after this and the call's timeout; etcd forbids less than 5 s.
 const PING: Duration = Duration::from_secs(10);
@@ -35,8 +36,7 @@ pub(super) struct Hub {
     pub(super) options: Options,
     endpoints: Vec<Endpoint>,
     current: Mutex<Current>,
-    // Held while connecting; remembers the last failure, so that those who waited for it share it.
-    connecting: tokio::sync::Mutex<Option<(Instant, Fault)>>,
+    connecting: Connecting<Fault>,
 }
 
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Hub {
 impl Hub {
     pub(super) fn new(options: Options) -> Result<Self> {
         let endpoints = options.hosts.iter().map(|host| endpoint(host, &options)).collect::<Result<Vec<_>>>()?;
-        Ok(Self { options, endpoints, current: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+        Ok(Self { options, endpoints, current: Mutex::default(), connecting: Connecting::default() })
     }
 
     pub(super) fn endpoints(&self) -> &[Endpoint] {
@@ -199,22 +199,7 @@ impl Hub {
     }
 
     pub(super) async fn link(&self) -> Result<Link, Fault> {
-        if let Some(link) = self.living() {
-            return Ok(link);
-        }
-        let asked = Instant::now();
-        let mut last = self.connecting.lock().await;
-        if let Some(link) = self.living() {
-            return Ok(link);
-        }
-        if let Some((at, fault)) = &*last
-            && *at >= asked
-        {
-            return Err(fault.clone());
-        }
-        let connected = self.connect().await;
-        *last = connected.as_ref().err().map(|fault| (Instant::now(), fault.clone()));
-        connected
+        self.connecting.link(|| self.living(), || self.connect()).await
     }
 
     /// The first endpoint that can be reached, beginning with the present one.

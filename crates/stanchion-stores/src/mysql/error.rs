@@ -41,17 +41,27 @@ pub(crate) fn connecting(error: Driver, host: &str) -> Error {
     let said = said(&error);
     let built = match (code(&error), &error) {
         (Some(1044 | 1045 | 1698 | 1130 | 1820 | 1862 | 3118), _) => {
-            Error::new(ErrorKind::Denied, "the database refused us").hint("check user, password, host and grants")
+            Error::new(ErrorKind::Denied, "the database refused us").hint(
+                "check user, password, host and grants; a server that wants TLS may say this, too: ssl-mode=required",
+            )
         }
         (Some(1049), _) => Error::new(ErrorKind::Invalid, "this database does not exist")
             .hint("create it, or name another one in the store"),
         (Some(1040 | 1203 | 1226), _) => Error::new(ErrorKind::Unavailable, "the database has no connection left")
             .hint("raise max_connections, or the user's limit, or open fewer stores"),
+        (Some(3159), _) => Error::new(ErrorKind::Denied, "this server takes encrypted connections only")
+            .hint("say ssl-mode=required, or verify_identity with ssl-ca="),
         (_, Driver::Driver(DriverError::NoClientSslFlagFromServer)) => {
             Error::new(ErrorKind::Unavailable, "this server has no TLS").hint("set it up, or say ssl-mode=disabled")
         }
-        (_, Driver::Io(IoError::Tls(_))) => Error::new(ErrorKind::Unavailable, "no TLS connection was agreed on")
-            .hint("check ssl-mode and ssl-ca; the certificate must name this host"),
+        (_, Driver::Io(IoError::Tls(_))) => {
+            Error::new(ErrorKind::Invalid, "TLS cannot be set up as the store asks for it")
+                .hint("check ssl-ca: a PEM file of certificates")
+        }
+        (_, Driver::Io(IoError::Io(e))) if is_tls(e) => {
+            Error::new(ErrorKind::Unavailable, "no TLS connection was agreed on")
+                .hint("check ssl-mode and ssl-ca; the certificate must name this host")
+        }
         (_, Driver::Driver(DriverError::UnknownAuthPlugin { .. } | DriverError::CleartextPluginDisabled)) => {
             Error::new(ErrorKind::Unsupported, "the user logs in by a method that we do not have")
                 .hint("let the user log in by caching_sha2_password or mysql_native_password")
@@ -60,6 +70,11 @@ pub(crate) fn connecting(error: Driver, host: &str) -> Error {
             .hint("is the server running, and are host and port right?"),
     };
     built.with("host", host).with("said", said)
+}
+
+/// Whether the two sides did not agree; the library has it among the errors of the wire.
+fn is_tls(error: &std::io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
 }
 
 /// A statement was sent and did not succeed.
@@ -137,5 +152,22 @@ fn said(error: &Driver) -> String {
     match error {
         Driver::Server(e) => format!("{} [{}]", e.message.chars().take(300).collect::<String>(), e.code),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MySQL has a number for it; MariaDB says that the password is wrong.
+    #[test]
+    fn a_server_that_wants_tls_is_told_from_one_that_is_away() {
+        let said = "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
+        for code in [3159, 1045] {
+            let refusal = mysql_async::ServerError { code, message: said.to_owned(), state: "HY000".to_owned() };
+            let e = connecting(Driver::Server(refusal), "h:1");
+            assert_eq!(e.kind(), ErrorKind::Denied, "{e}");
+            assert!(e.next_step().unwrap().contains("ssl-mode=required"), "{e}");
+        }
     }
 }

@@ -84,7 +84,8 @@ impl Backend for Mysql {
                        a store use the same one
   prefix=stanchion_    what the names of our tables begin with; made if the user may
   timeout=5s, connect_timeout=5s
-  ssl-mode=preferred|disabled|required|verify_identity, ssl-ca=FILE
+  ssl-mode=preferred|disabled|required|verify_identity
+  ssl-ca=FILE          trust these certificates only; then the server's must name its host in every mode
   socket=PATH          a Unix socket
   Records and leases are as durable as innodb_flush_log_at_trx_commit (1: on disk when the answer comes). A waiter is woken
   by KILL QUERY from whoever lets go: let all clients of a store log in as the same user, or a wait may take up to 3 s longer."

@@ -127,14 +127,13 @@ fn tls(mode: &str, ca: Option<PathBuf>) -> Result<Option<SslOpts>> {
             .because(e));
     }
     // As the database's own clients have it: `preferred` and `required` encrypt without asking who answers, unless an
-    // authority is named.
-    let trusting = ca.is_none() && mode != "verify_identity";
+    // authority is named. Then the certificate has to name the host, too: an authority may vouch for many.
     let named = ca.is_some();
+    let trusting = !named && mode != "verify_identity";
     let opts = SslOpts::default()
         .with_root_certs(ca.map(|path| path.into()).into_iter().collect())
         .with_disable_built_in_roots(named)
-        .with_danger_accept_invalid_certs(trusting)
-        .with_danger_skip_domain_validation(mode != "verify_identity");
+        .with_danger_accept_invalid_certs(trusting);
     Ok(Some(opts))
 }
 

@@ -15,10 +15,11 @@ use async_nats::{Client, ConnectErrorKind, Event, HeaderMap, Message, Request, S
 use bytes::Bytes;
 use stanchion_core::{ErrorKind, Result};
 use tokio::sync::Notify;
-use tokio::time::{Duration, Instant, timeout};
+use tokio::time::{Duration, timeout};
 
 use super::fault::Fault;
 use super::options::Options;
+use crate::connecting::Connecting;
 use crate::tls::Files;
 
 /// A connection to this port fails at once: here the library's own attempts to reconnect end.
@@ -94,8 +95,7 @@ pub(super) struct Hub {
     pub(super) options: Options,
     tls: Option<ClientConfig>,
     current: Mutex<Option<Arc<Link>>>,
-    // Held while connecting; remembers the last failure, so that those who waited for it share it.
-    connecting: tokio::sync::Mutex<Option<(Instant, Fault)>>,
+    connecting: Connecting<Fault>,
 }
 
 impl std::fmt::Debug for Hub {
@@ -108,7 +108,7 @@ impl Hub {
     pub(super) fn new(options: Options) -> Result<Self> {
         let tls = options.tls.as_ref().map(Files::config).transpose()?;
         options.connect()?;
-        Ok(Self { options, tls, current: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+        Ok(Self { options, tls, current: Mutex::default(), connecting: Connecting::default() })
     }
 
     /// Sends a request that changes something: once, whatever happens.
@@ -178,31 +178,12 @@ impl Hub {
     }
 
     pub(super) async fn link(&self) -> Result<Arc<Link>, Fault> {
-        if let Some(link) = self.living() {
-            return Ok(link);
-        }
-        let asked = Instant::now();
-        let mut last = self.connecting.lock().await;
-        if let Some(link) = self.living() {
-            return Ok(link);
-        }
-        if let Some((at, fault)) = &*last
-            && *at >= asked
-        {
-            return Err(fault.clone());
-        }
-        match self.connect().await {
-            Ok(link) => {
-                let link = Arc::new(link);
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&link));
-                *last = None;
-                Ok(link)
-            }
-            Err(fault) => {
-                *last = Some((Instant::now(), fault.clone()));
-                Err(fault)
-            }
-        }
+        let connect = || async {
+            let link = Arc::new(self.connect().await?);
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&link));
+            Ok(link)
+        };
+        self.connecting.link(|| self.living(), connect).await
     }
 
     /// To the first server that takes us, in the order of the URL. One that refuses us ends the search.

@@ -7,6 +7,8 @@ use stanchion_core::{Error, ErrorKind};
 pub(crate) enum Fault {
     /// Nothing was sent.
     NotSent(ErrorKind, String),
+    /// There is no connection, so nothing was sent: why, and what to look at.
+    Unreachable(String, &'static str),
     /// Sent; the answer is lost.
     Lost(String),
     /// The server refused it: code and detail.
@@ -31,6 +33,9 @@ impl Fault {
     pub(crate) fn into_error(self, store: &str, writes: bool) -> Error {
         let error = match self {
             Self::NotSent(kind, why) => Error::new(kind, why),
+            Self::Unreachable(why, hint) => {
+                Error::new(ErrorKind::Unavailable, format!("Redis cannot be reached: {why}")).hint(hint)
+            }
             Self::Lost(why) => {
                 let kind = if writes { ErrorKind::OutcomeUnknown } else { ErrorKind::Unavailable };
                 Error::new(kind, "the answer of Redis is lost").with("cause", why)

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ::redis::aio::{MultiplexedConnection, PubSub};
 use ::redis::{AsyncConnectionConfig, Cmd, Value};
-use stanchion_core::{ErrorKind, Result};
+use stanchion_core::Result;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
@@ -20,6 +20,7 @@ use super::fault::Fault;
 use super::options::Options;
 use super::script::Script;
 use crate::address::Address;
+use crate::connecting::Connecting;
 
 /// A living connection, and the task that moves its bytes.
 #[derive(Debug)]
@@ -61,8 +62,7 @@ pub(crate) struct Hub {
     pub(crate) options: Options,
     tls: Option<TlsConnector>,
     current: Mutex<Option<Arc<Link>>>,
-    // Held while connecting; remembers the last failure, so that those who waited for it share it.
-    connecting: tokio::sync::Mutex<Option<(Instant, Fault)>>,
+    connecting: Connecting<Fault>,
     #[cfg(feature = "redlock")]
     greets: bool,
 }
@@ -83,7 +83,7 @@ impl Hub {
             options,
             tls,
             current: Mutex::default(),
-            connecting: tokio::sync::Mutex::default(),
+            connecting: Connecting::default(),
             #[cfg(feature = "redlock")]
             greets: false,
         })
@@ -119,6 +119,17 @@ impl Hub {
         self.judge(link, answer.and_then(Value::extract_error))
     }
 
+    /// As [`send_on`](Self::send_on), but a refusal inside the answer stays there: the rest of it counts.
+    #[cfg(feature = "redlock")]
+    pub(crate) async fn send_apart_on(&self, link: &Arc<Link>, command: &Cmd) -> Result<Value, Fault> {
+        let answer = link.connection.clone().send_packed_command(command).await;
+        let answer = match answer {
+            Ok(Value::ServerError(error)) => Err(error.into()),
+            answer => answer,
+        };
+        self.judge(link, answer)
+    }
+
     /// Sends two commands back to back on one connection.
     pub(crate) async fn send_both(&self, pipe: &::redis::Pipeline) -> Result<Vec<Value>, Fault> {
         let link = self.link().await?;
@@ -151,31 +162,12 @@ impl Hub {
     }
 
     pub(crate) async fn link(&self) -> Result<Arc<Link>, Fault> {
-        if let Some(link) = self.living() {
-            return Ok(link);
-        }
-        let asked = Instant::now();
-        let mut last = self.connecting.lock().await;
-        if let Some(link) = self.living() {
-            return Ok(link);
-        }
-        if let Some((at, fault)) = &*last
-            && *at >= asked
-        {
-            return Err(fault.clone());
-        }
-        match self.connect().await {
-            Ok(link) => {
-                let link = Arc::new(link);
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&link));
-                *last = None;
-                Ok(link)
-            }
-            Err(fault) => {
-                *last = Some((Instant::now(), fault.clone()));
-                Err(fault)
-            }
-        }
+        let connect = || async {
+            let link = Arc::new(self.connect().await?);
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&link));
+            Ok(link)
+        };
+        self.connecting.link(|| self.living(), connect).await
     }
 
     async fn connect(&self) -> Result<Link, Fault> {
@@ -184,8 +176,9 @@ impl Hub {
             let config = AsyncConnectionConfig::new()
                 .set_response_timeout(Some(self.options.timeout))
                 .set_pipeline_buffer_size(1024);
-            let (connection, driver) =
-                MultiplexedConnection::new_with_config(&self.options.login, stream, config).await.map_err(unsent)?;
+            let (connection, driver) = MultiplexedConnection::new_with_config(&self.options.login, stream, config)
+                .await
+                .map_err(|e| self.unsent(&e))?;
             let ended = Arc::new(AtomicBool::new(false));
             let end = End(Arc::clone(&ended));
             let driver = tokio::spawn(async move {
@@ -202,7 +195,7 @@ impl Hub {
             };
             #[cfg(feature = "redlock")]
             if self.greets {
-                link.greeting = Some(greet(&link).await?);
+                link.greeting = Some(self.greet(&link).await?);
             }
             Ok(link)
         })
@@ -211,13 +204,14 @@ impl Hub {
 
     /// A connection that only listens.
     pub(crate) async fn subscriber(&self) -> Result<PubSub, Fault> {
-        self.within(async { PubSub::new(&self.options.login, self.stream().await?).await.map_err(unsent) }).await
+        self.within(async { PubSub::new(&self.options.login, self.stream().await?).await.map_err(|e| self.unsent(&e)) })
+            .await
     }
 
     async fn within<T>(&self, connecting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         timeout(self.options.connect_timeout, connecting)
             .await
-            .unwrap_or_else(|_| Err(unreachable("no answer in time".to_owned())))
+            .unwrap_or_else(|_| Err(self.unanswered("no answer in time".to_owned())))
     }
 
     async fn stream(&self) -> Result<Box<dyn Stream>, Fault> {
@@ -227,34 +221,44 @@ impl Hub {
         tcp.set_nodelay(true).map_err(io)?;
         let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
         let name = ServerName::try_from(host.clone()).map_err(|e| unreachable(e.to_string()))?;
-        let tls = tls.connect(name, tcp).await.map_err(|e| unreachable(format!("TLS: {e}")))?;
+        let tls = tls.connect(name, tcp).await.map_err(|e| self.unanswered(format!("TLS: {e}")))?;
         Ok(Box::new(tls))
     }
+
+    #[cfg(feature = "redlock")]
+    async fn greet(&self, link: &Link) -> Result<Greeting, Fault> {
+        let asked = stanchion_core::Clock::now(&stanchion_core::SystemClock);
+        let mut ask = Cmd::with_capacity(2, 16);
+        ask.arg("INFO").arg("server");
+        let answer = link.connection.clone().send_packed_command(&ask).await;
+        let answer = answer.and_then(Value::extract_error).map_err(|e| self.unsent(&e))?;
+        let info = super::reply::text(&answer).ok_or(Fault::Garbled)?.to_owned();
+        Ok(Greeting { info, asked })
+    }
+
+    /// A failure while connecting: whatever it was, no command of ours was sent.
+    fn unsent(&self, error: &::redis::RedisError) -> Fault {
+        if error.kind() == ::redis::ErrorKind::AuthenticationFailed {
+            // The library adds nothing secret, but says it in words of its own; the answer is what counts.
+            let said = error.detail().unwrap_or("the login was refused");
+            return Fault::Refused("WRONGPASS".to_owned(), said.to_owned());
+        }
+        match Fault::lost(error) {
+            Fault::Lost(why) => self.unanswered(why),
+            refused => refused,
+        }
+    }
+
+    /// A server that wants TLS, or our certificate, hangs up without a word; one that has no TLS waits for the rest.
+    fn unanswered(&self, why: String) -> Fault {
+        Fault::Unreachable(why, if self.tls.is_some() { ENCRYPTED } else { PLAIN })
+    }
 }
 
-#[cfg(feature = "redlock")]
-async fn greet(link: &Link) -> Result<Greeting, Fault> {
-    let asked = stanchion_core::Clock::now(&stanchion_core::SystemClock);
-    let mut ask = Cmd::with_capacity(2, 16);
-    ask.arg("INFO").arg("server");
-    let answer = link.connection.clone().send_packed_command(&ask).await;
-    let answer = answer.and_then(Value::extract_error).map_err(unsent)?;
-    let info = super::reply::text(&answer).ok_or(Fault::Garbled)?.to_owned();
-    Ok(Greeting { info, asked })
-}
+const PLAIN: &str = "is it running, and is this its port? Where it wants TLS, the scheme is rediss: or redlocks:";
+const ENCRYPTED: &str = "check ca=, and cert= if the server asks for one; the server's certificate must name this host. \
+    Where it has no TLS, the scheme is redis: or redlock:";
 
 fn unreachable(why: String) -> Fault {
-    Fault::NotSent(ErrorKind::Unavailable, format!("Redis cannot be reached: {why}"))
-}
-
-/// A failure while connecting: whatever it was, no command of ours was sent.
-fn unsent(error: ::redis::RedisError) -> Fault {
-    if error.kind() == ::redis::ErrorKind::AuthenticationFailed {
-        // The library adds nothing secret, but says it in words of its own; the answer is what counts.
-        return Fault::Refused("WRONGPASS".to_owned(), error.detail().unwrap_or("the login was refused").to_owned());
-    }
-    match Fault::lost(&error) {
-        Fault::Lost(why) => unreachable(why),
-        refused => refused,
-    }
+    Fault::Unreachable(why, "is the server running, and are host and port right?")
 }

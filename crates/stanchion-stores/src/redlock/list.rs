@@ -62,7 +62,7 @@ async fn walk(shared: &Shared, node: &Arc<Node>, prefix: &str) -> Result<Vec<(Ke
     loop {
         let mut command = LIST.on(&[], (2, 64));
         command.arg(&cursor).arg(&pattern);
-        let Value::Array(parts) = Arc::clone(node).ask(&LIST, Arc::new(command)).await? else {
+        let Value::Array(parts) = node.ask(&LIST, &command).await? else {
             return Err(Fault::Garbled);
         };
         let [next, now, holders @ ..] = parts.as_slice() else { return Err(Fault::Garbled) };

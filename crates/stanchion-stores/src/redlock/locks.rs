@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::redis::Value;
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use stanchion_core::redlock::{Tally, Verdict, Vote, drift, validity};
 use stanchion_core::{
     Acquire, Capability, Clock as _, Error, ErrorKind, FencingToken, Grant, Identity, Key, LockBackend, LockInfo, Mode,
@@ -15,8 +16,9 @@ use tokio::time::Instant;
 use super::fan::Fan;
 use super::grants::Grants;
 use super::list;
-use super::names::{Asked, EVICT, Names, RELEASE, RENEW};
+use super::names::{EVICT, Names};
 use super::node::Node;
+use super::op::{Op, Work};
 use super::reply;
 use super::take::{self, Outcome};
 use super::wake::Wake;
@@ -40,6 +42,7 @@ pub(super) struct Shared {
     pub(super) node_timeout: Duration,
     pub(super) shown: String,
     pub(super) grants: Grants,
+    pub(super) fan: Arc<Fan>,
 }
 
 /// Leases on a quorum of nodes.
@@ -90,15 +93,17 @@ impl RedlockLocks {
             .with("store", &self.shared.shown)
     }
 
-    /// Listens until the outcome is certain; the rest is left to end by itself.
-    async fn decide(&self, mut fan: Fan) -> Votes {
-        let mut votes = Votes { tally: Tally::new(self.shared.nodes.len()), absent: Vec::new(), faults: Vec::new() };
+    /// Puts it to all nodes and listens until the outcome is certain; the rest is left to end by itself.
+    async fn decide(&self, op: Op) -> Votes {
+        let inbox = Arc::default();
+        self.shared.fan.ask(op, 0, &inbox);
+        let mut votes = Votes { tally: Tally::new(self.shared.nodes.len()), absent: false, faults: Vec::new() };
         while votes.tally.verdict() == Verdict::Open {
-            let Some((index, _, answer)) = fan.next().await else { break };
+            let Some((index, _, answer)) = inbox.next().await else { break };
             let vote = match answer {
                 Ok(Value::Int(1)) => Vote::Yes,
                 Ok(Value::Int(code)) => {
-                    votes.absent.extend((code == 2).then_some(index));
+                    votes.absent |= code == 2;
                     Vote::No
                 }
                 Ok(_) => {
@@ -112,7 +117,6 @@ impl RedlockLocks {
             };
             votes.tally.cast(index, vote);
         }
-        fan.detach();
         votes
     }
 }
@@ -120,8 +124,8 @@ impl RedlockLocks {
 /// What the nodes said to one request.
 struct Votes {
     tally: Tally,
-    /// Nodes on which the lock is nobody's.
-    absent: Vec<usize>,
+    /// Whether the lock is nobody's on some of them.
+    absent: bool,
     faults: Vec<(usize, Fault)>,
 }
 
@@ -179,35 +183,22 @@ impl LockBackend for RedlockLocks {
             return Renewal::Unknown(error);
         }
         let (shared, sent) = (&self.shared, SystemClock.now());
-        let identity = Identity::current().encode();
-        let asked = Asked {
-            key: &grant.key,
-            owner: grant.owner,
-            mode: grant.mode,
-            ttl: ttl + shared.drift,
-            identity: &identity,
+        let (number, identity) = (grant.fence.number(), Identity::current().encode());
+        let renewal = |heal| {
+            let work = Work::Renew { ttl: ttl + shared.drift, number, identity: identity.clone(), heal };
+            Op { key: grant.key.clone(), owner: grant.owner, mode: grant.mode, work }
         };
-        let number = grant.fence.number();
-        let fan = Fan::default();
-        fan.ask(&shared.nodes, 0, &RENEW, shared.names.renew(&asked, number, false));
-        let votes = self.decide(fan).await;
+        let votes = self.decide(renewal(false)).await;
         match votes.tally.verdict() {
             Verdict::Yes if validity(ttl, SystemClock.now() - sent, drift(ttl)).is_zero() => {
                 Renewal::Unknown(self.failed("the nodes answered too late for this ttl", &grant.key, votes, false))
             }
             Verdict::Yes => {
-                shared.grants.add(grant.owner, sent + ttl);
+                shared.grants.prolong(grant.owner, sent + ttl);
                 // Ours without doubt: nodes that have restarted or were away get it, too, so that a lease outlives the
                 // restart of one node after the other.
-                if !votes.absent.is_empty() {
-                    let heal = Arc::new(shared.names.renew(&asked, number, true));
-                    let fan = Fan::default();
-                    for index in &votes.absent {
-                        if let Some(node) = shared.nodes.get(*index) {
-                            fan.tell(*index, node, &RENEW, &heal);
-                        }
-                    }
-                    fan.detach();
+                if votes.absent {
+                    shared.fan.ask(renewal(true), 0, &Arc::default());
                 }
                 Renewal::Renewed
             }
@@ -223,12 +214,12 @@ impl LockBackend for RedlockLocks {
 
     /// `Released` if a quorum had it as ours until now; `NotHeld` if so many did not that there was no quorum.
     async fn release(&self, grant: &Grant) -> Result<Released> {
-        let number = (!self.shared.write_back).then(|| grant.fence.number()).filter(|number| *number > 0);
-        self.shared.grants.remove(grant.owner);
-        let command = self.shared.names.release(&grant.key, grant.owner, grant.mode, number);
-        let fan = Fan::default();
-        fan.tell_all(&self.shared.nodes, &RELEASE, command);
-        let votes = self.decide(fan).await;
+        // Agreed or written back, a quorum has the fence already.
+        let known = self.shared.grants.remove(grant.owner) || self.shared.write_back;
+        let number = Some(grant.fence.number()).filter(|number| !known && *number > 0);
+        let work = Work::Release { number, ask: None };
+        let op = Op { key: grant.key.clone(), owner: grant.owner, mode: grant.mode, work };
+        let votes = self.decide(op).await;
         match votes.tally.verdict() {
             Verdict::Yes => Ok(Released::Released),
             Verdict::No => Ok(Released::NotHeld),
@@ -241,12 +232,12 @@ impl LockBackend for RedlockLocks {
     }
 
     async fn evict(&self, key: &Key) -> Result<Released> {
-        let mut fan = Fan::default();
-        fan.tell_all(&self.shared.nodes, &EVICT, self.shared.names.evict(key));
+        let command = self.shared.names.evict(key);
         let nodes = self.shared.nodes.len();
-        let mut votes = Votes { tally: Tally::new(nodes), absent: Vec::new(), faults: Vec::new() };
+        let mut votes = Votes { tally: Tally::new(nodes), absent: false, faults: Vec::new() };
         // All of them: what stays on a node that was not waited for would still count for its holder.
-        while let Some((index, _, answer)) = fan.next().await {
+        let answers = join_all(self.shared.nodes.iter().map(|node| node.tell(&EVICT, &command))).await;
+        for (index, answer) in answers.into_iter().enumerate() {
             match answer {
                 Ok(Value::Int(n)) => drop(votes.tally.cast(index, if n == 1 { Vote::Yes } else { Vote::No })),
                 Ok(_) => votes.faults.push((index, Fault::Garbled)),
@@ -256,7 +247,9 @@ impl LockBackend for RedlockLocks {
         let (yes, no, _) = votes.tally.counts();
         // Enough were reached that what is left is no quorum.
         if yes + no > nodes - stanchion_core::redlock::quorum(nodes) {
-            return Ok(if yes > 0 { Released::Released } else { Released::NotHeld });
+            // What only a few had was nobody's lock: taken in vain, or let go and on its way.
+            let held = yes > 0 && nodes - no >= stanchion_core::redlock::quorum(nodes);
+            return Ok(if held { Released::Released } else { Released::NotHeld });
         }
         Err(self.failed("no quorum of nodes", key, votes, true))
     }

@@ -16,10 +16,12 @@
 mod doctor;
 mod fan;
 mod grants;
+mod inbox;
 mod list;
 mod locks;
 mod names;
 mod node;
+mod op;
 mod options;
 mod reply;
 mod take;
@@ -33,6 +35,7 @@ use futures_util::future::join_all;
 use stanchion_core::redlock::quorum;
 use stanchion_core::{Capability, Error, ErrorKind, Hold, Purpose, Result, Survives};
 
+use self::fan::Fan;
 use self::grants::Grants;
 use self::locks::{RedlockLocks, Shared};
 use self::names::Names;
@@ -42,7 +45,7 @@ use crate::{Backend, Durability, Finding, OpenOptions, Opened, StoreUrl};
 
 pub(crate) static BACKEND: Redlock = Redlock;
 
-const WEAK: &str = "a quorum of nodes that forget, or whose clocks jump, may give a lock twice and let fences go back";
+const WEAK: &str = "nodes that forget, or whose clocks jump, may give a lock twice and let fences go back: a quorum of them always, one if the lease stands on a bare quorum";
 
 #[derive(Debug)]
 pub(crate) struct Redlock;
@@ -147,6 +150,6 @@ async fn connect(settings: Settings) -> Result<Arc<Shared>> {
         tracing::warn!(nodes = nodes.len(), quorum = quorum(nodes.len()), "3 or 5 nodes are best: see help stores");
     }
     let names = Arc::new(Names::new(&namespace, time));
-    let grants = Grants::default();
-    Ok(Arc::new(Shared { nodes, names, write_back, drift, max_ttl, quarantine, node_timeout, shown, grants }))
+    let (grants, fan) = (Grants::default(), Fan::new(nodes.clone(), Arc::clone(&names)));
+    Ok(Arc::new(Shared { nodes, names, fan, write_back, drift, max_ttl, quarantine, node_timeout, shown, grants }))
 }

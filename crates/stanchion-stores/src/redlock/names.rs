@@ -1,19 +1,14 @@
-//! Names on the nodes, the scripts, and the guesses for the next fence.
+//! Names on the nodes, and the guesses for the next fence.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use ::redis::Cmd;
-use stanchion_core::{Key, Mode, Owner};
+use stanchion_core::Key;
 use tokio::time::Instant;
 
 use crate::redis::script::Script;
 
-pub(super) static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
-pub(super) static WRITE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("write.lua")));
-pub(super) static RENEW: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("renew.lua")));
-pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
 pub(super) static EVICT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("evict.lua")));
 pub(super) static LIST: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("list.lua")));
 
@@ -74,10 +69,14 @@ impl Names {
         pattern
     }
 
+    /// What a node's clock probably shows, in milliseconds.
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.time.1.elapsed().as_millis()).unwrap_or(0).saturating_add(self.time.0)
+    }
+
     /// A fence that is probably above all before it: then one round is enough. Nothing depends on that being so.
     pub(super) fn guess(&self, key: &Key, floor: u64) -> u64 {
-        let ms = u64::try_from(self.time.1.elapsed().as_millis()).unwrap_or(0).saturating_add(self.time.0);
-        let least = (ms.saturating_mul(64)).max(floor.saturating_add(1));
+        let least = (self.now().saturating_mul(64)).max(floor.saturating_add(1));
         let seen = &self.seen[shard(key)];
         let next = |seen: u64| Some(least.max(seen.saturating_add(1)));
         next(seen.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_else(|seen| seen)).unwrap_or(least)
@@ -87,81 +86,27 @@ impl Names {
         self.seen[shard(key)].fetch_max(number, Ordering::Relaxed);
     }
 
-    fn on(&self, script: &Script, key: &Key, room: (usize, usize)) -> Cmd {
+    pub(super) fn lock(&self, key: &Key) -> String {
         let mut lock = String::with_capacity(self.locks.len() + key.as_str().len());
         lock.push_str(&self.locks);
         lock.push_str(key.as_str());
-        script.on(&[&lock, &self.fences[shard(key)]], room)
+        lock
     }
 
-    pub(super) fn take(&self, asked: &Asked<'_>, number: u64, timed: bool) -> Cmd {
-        let mut command = self.on(&TAKE, asked.key, (6, 160));
-        command.arg(asked.owner.to_hex()).arg(millis(asked.ttl)).arg(letter(asked.mode)).arg(digits(number));
-        command.arg(asked.identity).arg(if timed { "1" } else { "0" });
-        command
+    /// The counter that the key's fences are drawn from.
+    pub(super) fn fence(&self, key: &Key) -> &str {
+        &self.fences[shard(key)]
     }
 
-    /// `ask` is the number that the attempt came with.
-    pub(super) fn write(&self, asked: &Asked<'_>, number: u64, ask: u64) -> Cmd {
-        let mut command = self.on(&WRITE, asked.key, (4, 80));
-        command.arg(asked.owner.to_hex()).arg(letter(asked.mode)).arg(digits(number)).arg(digits(ask));
-        command
-    }
-
-    pub(super) fn renew(&self, asked: &Asked<'_>, number: u64, heal: bool) -> Cmd {
-        let mut command = self.on(&RENEW, asked.key, (6, 160));
-        command.arg(asked.owner.to_hex()).arg(millis(asked.ttl)).arg(letter(asked.mode)).arg(digits(number));
-        command.arg(asked.identity).arg(if heal { "1" } else { "0" });
-        command
-    }
-
-    /// With a number, every node that frees the lock remembers it.
-    pub(super) fn release(&self, key: &Key, owner: Owner, mode: Mode, number: Option<u64>) -> Cmd {
-        self.free(key, owner, mode, number, None)
-    }
-
-    /// Gives back what the attempt that came with `ask` has taken.
-    pub(super) fn clean(&self, key: &Key, owner: Owner, mode: Mode, ask: u64) -> Cmd {
-        self.free(key, owner, mode, None, Some(ask))
-    }
-
-    fn free(&self, key: &Key, owner: Owner, mode: Mode, number: Option<u64>, ask: Option<u64>) -> Cmd {
-        let mut command = self.on(&RELEASE, key, (6, 128));
-        command.arg(owner.to_hex()).arg(letter(mode)).arg(&self.channels[shard(key)]).arg(key.as_str());
-        command.arg(number.map(digits).unwrap_or_default()).arg(ask.map(digits).unwrap_or_default());
-        command
+    pub(super) fn channel_of(&self, key: &Key) -> &str {
+        &self.channels[shard(key)]
     }
 
     pub(super) fn evict(&self, key: &Key) -> Cmd {
-        let mut command = self.on(&EVICT, key, (2, 64));
-        command.arg(&self.channels[shard(key)]).arg(key.as_str());
+        let mut command = EVICT.on(&[&self.lock(key)], (2, 64));
+        command.arg(self.channel_of(key)).arg(key.as_str());
         command
     }
-}
-
-/// Who asks for what.
-pub(super) struct Asked<'a> {
-    pub(super) key: &'a Key,
-    pub(super) owner: Owner,
-    pub(super) mode: Mode,
-    /// What the nodes are told: the caller's ttl, and what their clocks may gain.
-    pub(super) ttl: Duration,
-    pub(super) identity: &'a str,
-}
-
-const fn letter(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Shared => "s",
-        Mode::Exclusive | Mode::Slots(_) => "x",
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn digits(number: u64) -> String {
-    format!("{number:016}")
 }
 
 #[cfg(test)]

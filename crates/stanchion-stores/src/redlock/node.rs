@@ -9,10 +9,14 @@ use stanchion_core::redlock::Trust;
 use stanchion_core::{BootTime, Clock as _, ErrorKind, Result, SystemClock, text};
 use tokio::time::Instant;
 
+use super::names::Names;
+use super::op::{self, Op};
 use crate::redis::fault::Fault;
 use crate::redis::link::{Hub, Link};
 use crate::redis::options::Options;
 use crate::redis::script::Script;
+
+pub(super) type Answer = Result<Value, Fault>;
 
 /// Requests that wait for one connection; the others go on without this node.
 const WAITING_MOST: usize = 64;
@@ -53,27 +57,50 @@ impl Node {
         &self.hub
     }
 
-    /// Runs a script, if this node's vote counts.
-    pub(super) async fn ask(self: Arc<Self>, script: &'static Script, command: Arc<Cmd>) -> Result<Value, Fault> {
-        let link = self.link().await?;
-        self.trusted()?;
-        self.eval(&link, script, &command).await
+    /// Serves operations; `serving` is all of them. A node whose vote does not count is only told what every node is told.
+    pub(super) async fn serve(&self, names: &Names, ops: &[Op], serving: &(&Script, Cmd)) -> Vec<Answer> {
+        let all = |fault: Fault| vec![Err(fault); ops.len()];
+        let link = match self.link().await {
+            Ok(link) => link,
+            Err(fault) => return all(fault),
+        };
+        if let Err(fault) = self.trusted() {
+            let told: Vec<&Op> = ops.iter().filter(|op| !op.needs_trust()).collect();
+            if !told.is_empty() {
+                let (script, command) = op::serving(names, told.into_iter());
+                drop(self.eval(&link, script, &command).await);
+            }
+            return all(fault);
+        }
+        match (self.eval(&link, serving.0, &serving.1).await, ops.len()) {
+            (answer, 1) => vec![answer],
+            (Ok(Value::Array(answers)), count) if answers.len() == count => answers.into_iter().map(apart).collect(),
+            (Ok(_), _) => all(Fault::Garbled),
+            (Err(fault), _) => all(fault),
+        }
     }
 
-    /// Runs a script whatever its vote is worth, and only then says whether the answer counts.
-    pub(super) async fn tell(self: Arc<Self>, script: &'static Script, command: Arc<Cmd>) -> Result<Value, Fault> {
+    /// Runs a script, if this node's vote counts.
+    pub(super) async fn ask(&self, script: &Script, command: &Cmd) -> Answer {
         let link = self.link().await?;
-        let answer = self.eval(&link, script, &command).await;
+        self.trusted()?;
+        self.eval(&link, script, command).await
+    }
+
+    /// Runs a script whatever the node's vote is worth, and only then says whether the answer counts.
+    pub(super) async fn tell(&self, script: &Script, command: &Cmd) -> Answer {
+        let link = self.link().await?;
+        let answer = self.eval(&link, script, command).await;
         self.trusted()?;
         answer
     }
 
     /// `NOSCRIPT` proves that nothing ran, so only then it is loaded and sent again.
-    async fn eval(&self, link: &Arc<Link>, script: &Script, command: &Cmd) -> Result<Value, Fault> {
-        let mut answer = self.hub.send_on(link, command).await;
+    async fn eval(&self, link: &Arc<Link>, script: &Script, command: &Cmd) -> Answer {
+        let mut answer = self.hub.send_apart_on(link, command).await;
         if answer.as_ref().is_err_and(Fault::no_script) {
             self.hub.send_on(link, script.load()).await?;
-            answer = self.hub.send_on(link, command).await;
+            answer = self.hub.send_apart_on(link, command).await;
         }
         if answer.is_ok() {
             self.heard.store(nanos(SystemClock.now()), Ordering::Relaxed);
@@ -144,6 +171,14 @@ impl Node {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The answer to one of several operations, which may be a refusal of its own.
+fn apart(answer: Value) -> Answer {
+    match answer {
+        Value::ServerError(error) => Err(Fault::lost(&error.into())),
+        answer => Ok(answer),
     }
 }
 

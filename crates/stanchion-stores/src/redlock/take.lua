@@ -1,36 +1,45 @@
 -- Takes the lock on this node, if it is free here.
 --
--- KEYS[1]  the lock: text for one exclusive holder, a hash with a field per shared one; it ends by itself
--- KEYS[2]  the highest fence that this node knows of
--- ARGV     owner (32 hex digits), ttl in ms, mode (x or s), number, identity, timed (0 or 1)
+-- lock   text for one exclusive holder, a hash with a field per shared one; it ends by itself
+-- fence  the highest fence that this node knows of
+-- and    owner (32 hex digits), ttl in ms, mode (x or s), number, rest, timed (0 or 1)
 --
 -- The number is the fence that the caller would like. If this node knows a higher one, the next is drawn here and the
 -- caller sees by the answer that it has to agree with the others first. Numbers have 16 digits, times 13, so they are
--- compared as text.
+-- compared as text. The rest is since(13) ask(16) \t identity, where since is the caller's idea of this node's clock, for
+-- people to read.
 --   exclusive  owner(32) number(16) since(13) ask(16) \t identity
 --   shared     owner = expires(13) number(16) since(13) ask(16) \t identity
 -- ask is the number that the attempt came with: an owner may try several times, and what is left of an earlier attempt,
 -- on its way here or to be cleaned up, must not touch what a later one has.
 -- Answers a number: ours. Or {now, free in ms, kind .. holder}: somebody else's. Or {}: a later attempt was here before.
-local call, lock = redis.call, KEYS[1]
-local owner, ttl, mode, number, ask = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[4]
-local time = call('TIME')
-local now = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
-local known = call('GET', KEYS[2]) or ''
-if known >= number then
+local ask = number
+
+-- The fence after one that is not below the caller's; nothing if there is none.
+local function above(known)
   local next = tonumber(known) + 1
-  if ARGV[6] == '1' then next = math.max(next, tonumber(now) * 64) end
-  if next >= 9007199254740991 then
-    return redis.error_reply('EXHAUSTED the counter has reached the end of exact numbers')
-  end
-  number = string.format('%016.0f', next)
+  if timed == '1' then next = math.max(next, tonumber(clock()) * 64) end
+  if next < 9007199254740991 then return string.format('%016.0f', next) end
 end
 
+local exhausted = 'EXHAUSTED the counter has reached the end of exact numbers'
+
 local function exclusive()
-  if call('SET', lock, owner .. number .. now .. ask .. '\t' .. ARGV[5], 'NX', 'PX', ttl) then
-    call('SET', KEYS[2], number)
-    return tonumber(number)
+  if not call('SET', lock, owner .. number .. rest, 'NX', 'PX', ttl) then return nil end
+  local known = redis.pcall('SET', fence, number, 'GET')
+  if type(known) == 'table' then
+    call('DEL', lock)
+    return known
   end
+  if not known or known < number then return tonumber(number) end
+  number = above(known)
+  call('SET', fence, number or known)
+  if not number then
+    call('DEL', lock)
+    return redis.error_reply(exhausted)
+  end
+  call('SET', lock, owner .. number .. rest, 'PX', ttl)
+  return tonumber(number)
 end
 
 if mode == 'x' then
@@ -46,11 +55,11 @@ if kind == 'string' then
     call('SET', lock, value:sub(1, 61) .. ask .. value:sub(78), 'PX', ttl)
     return tonumber(value:sub(33, 48))
   end
-  return {now, call('PTTL', lock), 'x' .. value}
+  return {clock(), call('PTTL', lock), 'x' .. value}
 end
 
-local last, others, mine = now, nil, nil
-local readers = call('HGETALL', lock)
+local now, others, mine = clock(), nil, nil
+local last, readers = now, call('HGETALL', lock)
 for i = 1, #readers, 2 do
   local reader, value = readers[i], readers[i + 1]
   if value:sub(1, 13) <= now then
@@ -70,8 +79,11 @@ if mine then
   number = mine:sub(14, 29)
   call('HSET', lock, owner, ends .. mine:sub(14, 42) .. ask .. mine:sub(59))
 else
-  call('HSET', lock, owner, ends .. number .. now .. ask .. '\t' .. ARGV[5])
-  call('SET', KEYS[2], number)
+  local known = call('GET', fence)
+  if known and known >= number then number = above(known) end
+  if not number then return redis.error_reply(exhausted) end
+  call('HSET', lock, owner, ends .. number .. rest)
+  call('SET', fence, number)
 end
 call('PEXPIREAT', lock, ends > last and ends or last)
 return tonumber(number)

@@ -9,9 +9,9 @@ use stanchion_core::{Acquire, Clock as _, Error, ErrorKind, Owner, SystemClock, 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::fan::{Fan, Heard};
+use super::inbox::{Heard, Inbox};
 use super::locks::Shared;
-use super::names::{Asked, RELEASE, TAKE, WRITE};
+use super::op::{Op, Work};
 use super::reply::{self, Refusal, may_have_run};
 use crate::redis::fault::Fault;
 
@@ -61,7 +61,7 @@ struct Taking<'a> {
     owner: Owner,
     /// The number that this attempt came with.
     ask: u64,
-    fan: Fan,
+    inbox: Arc<Inbox>,
     /// Nodes where it is ours, or may be, one bit each.
     ours: u32,
     refusals: BTreeMap<usize, Refusal>,
@@ -71,76 +71,68 @@ struct Taking<'a> {
 
 impl Drop for Taking<'_> {
     fn drop(&mut self) {
-        let fan = std::mem::take(&mut self.fan);
         // An owner that holds the lock already, and asks again in vain, must not lose what it has.
-        if self.granted || self.shared.grants.lives(self.owner) {
-            fan.detach();
-        } else {
-            give_back(self, fan);
+        if !self.granted && !self.shared.grants.lives(self.owner) {
+            give_back(self);
         }
     }
 }
 
-/// Releases where it is ours now, and where it turns out to be later. In a task of its own, with the nodes' own
-/// timeouts: the caller may be gone.
-fn give_back(taking: &Taking<'_>, mut fan: Fan) {
-    let Taking { shared, req, owner, ask, ours, .. } = taking;
-    let Ok(runtime) = Handle::try_current() else { return };
-    let command = Arc::new(shared.names.clean(&req.key, *owner, req.mode, *ask));
-    let mut back = Fan::default();
-    for (index, node) in shared.nodes.iter().enumerate().filter(|(index, _)| ours >> index & 1 == 1) {
-        back.tell(index, node, &RELEASE, &command);
+/// Releases it everywhere, and again when late answers show that it was taken after that: the caller may be gone.
+fn give_back(taking: &Taking<'_>) {
+    let Taking { shared, req, owner, ask, ours, inbox, .. } = taking;
+    let work = Work::Release { number: None, ask: Some(*ask) };
+    let back = Op { key: req.key.clone(), owner: *owner, mode: req.mode, work };
+    if *ours != 0 {
+        shared.fan.ask(back.clone(), 0, &Arc::default());
     }
-    // On its way before anything that the caller sends next.
-    let more = back.start();
-    let late = !fan.is_empty();
-    if !more && !late {
+    if inbox.is_done() {
         return;
     }
-    let shared = Arc::clone(shared);
+    let Ok(runtime) = Handle::try_current() else { return };
+    let (fan, inbox) = (Arc::clone(&shared.fan), Arc::clone(inbox));
     runtime.spawn(async move {
-        while let Some((index, _, answer)) = fan.next().await {
-            let ours = match &answer {
+        let mut late = false;
+        while let Some((_, _, answer)) = inbox.next().await {
+            late |= match &answer {
                 Ok(::redis::Value::Int(_)) => true,
                 Ok(_) => false,
                 Err(fault) => may_have_run(fault),
             };
-            if let Some(node) = shared.nodes.get(index).filter(|_| ours) {
-                back.tell(index, node, &RELEASE, &command);
-                back.start();
-            }
         }
-        while back.next().await.is_some() {}
+        if late {
+            fan.ask(back, 0, &Arc::default());
+        }
     });
 }
 
 async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str) -> Outcome {
-    let nodes = shared.nodes.len();
-    let asked = Asked { key: &req.key, owner, mode: req.mode, ttl: req.ttl + shared.drift, identity };
+    let op = |work| Op { key: req.key.clone(), owner, mode: req.mode, work };
     let sent = SystemClock.now();
-    let mut attempt =
-        Attempt::new(nodes, req.ttl, drift(req.ttl), sent, req.floor, shared.write_back).spread(owner.nonce() % 64);
+    let mut attempt = Attempt::new(shared.nodes.len(), req.ttl, drift(req.ttl), sent, req.floor, shared.write_back)
+        .spread(owner.nonce() % 64);
     let ask = shared.names.guess(&req.key, req.floor);
     let mut taking = Taking {
         shared,
         req,
         owner,
         ask,
-        fan: Fan::default(),
+        inbox: Arc::default(),
         ours: 0,
         refusals: BTreeMap::new(),
         faults: Vec::new(),
         granted: false,
     };
     let mut number = ask;
-    taking.fan.ask(&shared.nodes, 0, &TAKE, shared.names.take(&asked, ask, !shared.write_back));
+    let (ttl, identity) = (req.ttl + shared.drift, identity.to_owned());
+    shared.fan.ask(op(Work::Take { ttl, number, identity, timed: !shared.write_back }), 0, &taking.inbox);
     let start = Instant::now();
     loop {
         // Usually the nodes' own timeouts come first.
         let heard = if req.ttl <= shared.node_timeout {
-            timeout(attempt.valid_for(SystemClock.now()), taking.fan.next()).await
+            timeout(attempt.valid_for(SystemClock.now()), taking.inbox.next()).await
         } else {
-            Ok(taking.fan.next().await)
+            Ok(taking.inbox.next().await)
         };
         let next = match heard {
             Ok(Some(heard)) => taking.hear(&mut attempt, heard, number),
@@ -150,12 +142,12 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
             Next::Wait | Next::Release(_) => {}
             Next::WriteBack(agreed) => {
                 number = agreed;
-                taking.fan.ask(&shared.nodes, attempt.round(), &WRITE, shared.names.write(&asked, number, ask));
+                shared.fan.ask(op(Work::Write { number, ask }), attempt.round(), &taking.inbox);
             }
             Next::Granted(number) => {
                 taking.granted = true;
                 shared.names.saw(&req.key, number);
-                shared.grants.add(owner, sent + req.ttl);
+                shared.grants.add(owner, sent + req.ttl, number == ask);
                 return Outcome::Granted(number);
             }
             // With nodes away, one refusal less than a quorum can be all there is to see of a holder.
@@ -196,7 +188,7 @@ impl Taking<'_> {
         let (nodes, until) = (self.shared.nodes.len(), start.elapsed() * 2 + Duration::from_millis(2));
         let mut out = nodes - self.refusals.len() - self.yes() - self.faults.len();
         while out > 0 && !self.held() && nodes - self.faults.len() >= quorum(nodes) {
-            let Ok(Some((index, _, answer))) = timeout(until, self.fan.next()).await else { break };
+            let Ok(Some((index, _, answer))) = timeout(until, self.inbox.next()).await else { break };
             out -= 1;
             let (answer, refusal, fault) = reply::taken(answer);
             if matches!(answer, Answer::Yes(_)) || fault.as_ref().is_some_and(may_have_run) {

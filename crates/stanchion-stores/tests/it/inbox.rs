@@ -13,8 +13,9 @@ use stanchion_testkit::process::{Child, is_helper};
 use stanchion_testkit::{eventually, eventually_sync};
 use tokio_postgres::Client;
 
+use crate::common::open;
 use crate::kills::die;
-use crate::postgres::{open, plain};
+use crate::postgres::plain;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const ORDERS: &str = "CREATE TABLE orders (number INTEGER NOT NULL)";

@@ -19,6 +19,7 @@ mod redlock;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+mod common;
 #[cfg(feature = "file")]
 mod file;
 mod guard;
@@ -28,6 +29,7 @@ mod inbox;
 mod kills;
 #[cfg(any(feature = "sqlite", feature = "redis", feature = "postgres"))]
 mod primitives;
+mod s3;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]

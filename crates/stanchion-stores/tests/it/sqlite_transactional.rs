@@ -8,23 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
-use stanchion_core::claim::{Asked, Body, Claim, Event, Outcome, Response, Wish, ask};
-use stanchion_core::{
-    Call, CallKey, ClaimId, Cond, Effect, ErrorKind, Fingerprint, Guard, Page, Policy, RecordStore, Reply, Scope,
-};
+use stanchion_core::claim::{Body, Claim, Event, Outcome, Response};
+use stanchion_core::{Call, ClaimId, Cond, ErrorKind, Guard, Page, Policy, RecordStore, Reply};
 use stanchion_stores::InTransaction;
-use stanchion_stores::sqlite::{TransactionClaim, claim_in_transaction, install};
+use stanchion_stores::sqlite::{claim_in_transaction, install};
 use stanchion_testkit::eventually_sync;
 
+use crate::common::transaction::{answer, call, outside, run};
 use crate::kills::{Worker, fleet};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-
-fn call(principal: &str, key: &str, payload: &str) -> Call {
-    let scope = Scope::new(principal, "billing", "send_invoice").unwrap();
-    let policy = Policy::default().effect(Effect::Transactional);
-    Call::new(scope, policy).key(CallKey::new(key).unwrap(), Fingerprint::of_bytes(payload.as_bytes()))
-}
 
 fn connect(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
@@ -42,20 +35,6 @@ fn database(path: &Path) -> Connection {
 
 async fn store(path: &Path) -> Arc<dyn RecordStore> {
     stanchion_stores::open(&format!("sqlite:{}", path.display())).await.unwrap().records.unwrap()
-}
-
-fn run(entered: InTransaction<TransactionClaim>) -> TransactionClaim {
-    match entered {
-        InTransaction::Run(claim) => claim,
-        other @ InTransaction::Answer(..) => panic!("expected to run: {other:?}"),
-    }
-}
-
-fn answer(entered: InTransaction<TransactionClaim>) -> String {
-    match entered {
-        InTransaction::Answer(Outcome::Ok, response) => String::from_utf8(response.bytes().unwrap().to_vec()).unwrap(),
-        other => panic!("expected an answer: {other:?}"),
-    }
 }
 
 fn effect(db: &Connection, key: &str, body: &str) {
@@ -234,15 +213,10 @@ fn a_duplicate_waits_for_the_first_and_then_replays_or_runs() {
     }
 }
 
-/// The claim of a call outside any transaction, as it was sent.
-fn outside(call: &Call, lease: Duration) -> Claim {
-    let (key, fingerprint) = call.key.clone().unwrap();
-    let mut wish = Wish::new(call.scope.clone(), key, fingerprint);
-    wish.lease = lease;
-    match ask(None, false, &wish) {
-        Asked::Claim(claim) => claim.step(Event::Dispatch { by: claim.attempt }).unwrap(),
-        other => panic!("{other:?}"),
-    }
+/// A call outside any transaction, which may have had its effect.
+fn dispatched(call: &Call, lease: Duration) -> Claim {
+    let claim = outside(call, lease);
+    claim.step(Event::Dispatch { by: claim.attempt }).unwrap()
 }
 
 #[tokio::test]
@@ -250,7 +224,7 @@ async fn what_runs_or_ran_outside_a_transaction_is_respected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let (mut db, store) = (database(&path), store(&path).await);
-    let running = outside(&call("alice", "running", "1"), Duration::from_secs(3600));
+    let running = dispatched(&call("alice", "running", "1"), Duration::from_secs(3600));
     let doubt = running.step(Event::Doubt { by: running.attempt, reason: "timeout".into() }).unwrap();
     for (claim, kind) in [(running, ErrorKind::InProgress), (doubt, ErrorKind::OutcomeUnknown)] {
         let call = call("alice", "running", "1");
@@ -263,7 +237,7 @@ async fn what_runs_or_ran_outside_a_transaction_is_respected() {
         assert!(e.to_string().contains(&id.to_string()), "the receipt: {e}");
     }
     let left = call("alice", "left", "1");
-    let claim = outside(&left, Duration::from_millis(50));
+    let claim = dispatched(&left, Duration::from_millis(50));
     store.put(&left.claim_id().unwrap().record_key(), claim.encode(), Cond::Absent, None).await.unwrap();
     eventually_sync(PATIENCE, "its owner was silent for too long", || {
         let transaction = db.transaction().unwrap();

@@ -15,6 +15,7 @@ use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
+use super::starts::starts;
 use crate::eventually::within;
 
 /// Long, because a loaded machine may run many servers at once.
@@ -185,56 +186,9 @@ fn write(path: &std::path::Path, lines: &[String]) {
     fs::write(path, lines.join("\n")).unwrap_or_else(|e| panic!("cannot write {}: {e}", path.display()));
 }
 
+starts!(Consul, ConsulOptions, "Starts a server in dev mode.");
+
 impl Consul {
-    /// Starts a server in dev mode.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Consul;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Consul::try_start().await { return skip.report(); }
-    /// let consul = Consul::start().await;
-    /// assert!(std::net::TcpStream::connect(consul.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server is missing or does not become ready.
-    pub async fn start() -> Consul {
-        Consul::options().start().await
-    }
-
-    /// Like [`start`](Consul::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Consul;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match Consul::try_start().await {
-    ///     Ok(consul) => assert!(consul.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<Consul, Skip> {
-        Consul::options().try_start().await
-    }
-
-    /// Options for another kind of server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Consul;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Consul::try_start().await { return skip.report(); }
-    /// let consul = Consul::options().disk(true).start().await;
-    /// assert!(consul.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> ConsulOptions {
-        ConsulOptions::default()
-    }
-
     /// The store URL, with the token if there is one.
     ///
     /// ```

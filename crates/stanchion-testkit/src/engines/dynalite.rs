@@ -12,6 +12,7 @@ use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
+use super::starts::starts;
 use crate::peers::Peers;
 
 /// A private dynalite, which is an emulator of DynamoDB. Without options it keeps everything in memory.
@@ -128,55 +129,9 @@ impl DynaliteOptions {
     }
 }
 
+starts!(Dynalite, DynaliteOptions, "Starts an emulator that keeps everything in memory.");
+
 impl Dynalite {
-    /// Starts an emulator that keeps everything in memory.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Dynalite;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Dynalite::try_start().await { return skip.report(); }
-    /// let server = Dynalite::start().await;
-    /// assert!(std::net::TcpStream::connect(server.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When it is missing or does not become ready.
-    pub async fn start() -> Dynalite {
-        Dynalite::options().start().await
-    }
-
-    /// Like [`start`](Dynalite::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Dynalite;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match Dynalite::try_start().await {
-    ///     Ok(server) => assert!(server.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When it could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<Dynalite, Skip> {
-        Dynalite::options().try_start().await
-    }
-
-    /// Options for another kind of start.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Dynalite;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Dynalite::try_start().await { return skip.report(); }
-    /// assert!(Dynalite::options().on_disk(true).start().await.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> DynaliteOptions {
-        DynaliteOptions::default()
-    }
-
     /// The emulator's version; that of the server process would be Node.js's.
     ///
     /// ```

@@ -25,10 +25,12 @@
 //! A missing program **fails** the test wherever `cargo xtask engines` could have brought it. It is a visible skip
 //! only where it cannot exist: use [`start_or_skip!`](crate::start_or_skip).
 
+mod clock;
 mod consul;
 mod dynalite;
 mod etcd;
 mod locate;
+mod moto;
 mod mysql;
 mod nats;
 mod pgbouncer;
@@ -38,13 +40,17 @@ mod probe;
 mod redis;
 mod server;
 mod shared;
+mod starts;
+mod template;
 mod user;
+mod watcher;
 mod zookeeper;
 
 pub use consul::{Consul, ConsulOptions};
 pub use dynalite::{Dynalite, DynaliteOptions};
 pub use etcd::{Etcd, EtcdCluster, EtcdOptions};
 pub use locate::Skip;
+pub use moto::Moto;
 pub use mysql::{MariaDb, MariaDbOptions};
 pub use nats::{Nats, NatsCluster, NatsOptions};
 pub use pgbouncer::{PgBouncer, PoolMode};

@@ -1,7 +1,7 @@
 //! MariaDB: `mariadb-install-db` runs once into a template, every server gets a copy.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,9 +13,11 @@ use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
+use super::starts::starts;
+use super::template::{copy_tree, template};
 use super::user::{give_to, unprivileged};
 
-/// Part of the template's name; raise it with every change to what [`make_template`] does.
+/// Part of the template's name; raise it with every change to what [`install`] does.
 const RECIPE: u32 = 1;
 
 /// Small files: a server lives for seconds, and its folder is copied.
@@ -141,7 +143,8 @@ impl MariaDbOptions {
         let port = Port::reserve();
         let user = unprivileged();
         let dir = private_dir("maria", user);
-        copy_tree(&template(&program), &dir.path().join("data"), user);
+        let made = template("maria", RECIPE, &program, |work, user| install(&program, work, user));
+        copy_tree(&made, &dir.path().join("data"), user);
         // 2: handed to the kernel at every commit, so that the death of the server loses nothing.
         let flush = format!("--innodb-flush-log-at-trx-commit={}", if self.fsync { 1 } else { 2 });
         let mut args: Vec<OsString> = ["--no-defaults".into(), flush.into()].into();
@@ -157,55 +160,9 @@ impl MariaDbOptions {
     }
 }
 
+starts!(MariaDb, MariaDbOptions, "Starts a server.");
+
 impl MariaDb {
-    /// Starts a server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::MariaDb;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = MariaDb::try_start().await { return skip.report(); }
-    /// let server = MariaDb::start().await;
-    /// assert!(std::net::TcpStream::connect(server.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server is missing or does not become ready.
-    pub async fn start() -> MariaDb {
-        MariaDb::options().start().await
-    }
-
-    /// Like [`start`](MariaDb::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::MariaDb;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match MariaDb::try_start().await {
-    ///     Ok(server) => assert!(server.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<MariaDb, Skip> {
-        MariaDb::options().try_start().await
-    }
-
-    /// Options for another kind of server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::MariaDb;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = MariaDb::try_start().await { return skip.report(); }
-    /// assert!(MariaDb::options().start().await.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> MariaDbOptions {
-        MariaDbOptions::default()
-    }
-
     /// The URL for user `root`, who needs no password, and database `app`.
     ///
     /// ```
@@ -337,28 +294,9 @@ fn option(name: &str, path: PathBuf) -> OsString {
     option
 }
 
-/// The template for this version, made by whoever comes first.
-fn template(server: &Program) -> PathBuf {
-    let folder = locate::engines_dir();
-    let ready = folder.join(format!("maria-template-{}-{RECIPE}", server.version()));
-    if ready.is_dir() {
-        return ready;
-    }
-    fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot create {}: {e}", folder.display()));
-    let lock = File::create(folder.join("maria-template.lock")).expect("the folder was just created");
-    lock.lock().expect("a lock on a local file");
-    if !ready.is_dir() {
-        make_template(server, &folder, &ready);
-    }
-    ready
-}
-
-fn make_template(server: &Program, folder: &Path, ready: &Path) {
-    let user = unprivileged();
-    let work = tempfile::tempdir().expect("a temporary folder");
-    give_to(work.path(), user);
-    let data = work.path().join("data");
-    let users = work.path().join("users.sql");
+/// Fills the template's folder.
+fn install(server: &Program, work: &Path, user: Option<u32>) {
+    let users = work.join("users.sql");
     fs::write(&users, USERS).expect("our own folder");
     give_to(&users, user);
     let installer = Program { path: usr(server).join("bin/mariadb-install-db"), libraries: server.libraries.clone() };
@@ -372,32 +310,9 @@ fn make_template(server: &Program, folder: &Path, ready: &Path) {
     install
         .arg(option("--extra-file=", users))
         .arg(option("--basedir=", usr(server)))
-        .arg(option("--datadir=", data.clone()));
-    install.args(SIZES).current_dir(work.path()).stdin(Stdio::null());
+        .arg(option("--datadir=", work.join("data")));
+    install.args(SIZES).current_dir(work).stdin(Stdio::null());
     let output = install.output().unwrap_or_else(|e| panic!("cannot run {}: {e}", installer.path.display()));
     let text = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "mariadb-install-db failed:\n{}", String::from_utf8_lossy(&text));
-    // Copied beside its place and renamed, so that no one ever sees half a template.
-    let staging = tempfile::tempdir_in(folder).expect("the engines folder exists");
-    copy_tree(&data, &staging.path().join("data"), None);
-    fs::rename(staging.path().join("data"), ready).expect("a rename inside one folder");
-}
-
-fn copy_tree(from: &Path, to: &Path, owner: Option<u32>) {
-    let copied = (|| {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            let target = to.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                copy_tree(&entry.path(), &target, owner);
-            } else {
-                fs::copy(entry.path(), &target)?;
-                give_to(&target, owner);
-            }
-        }
-        fs::set_permissions(to, fs::metadata(from)?.permissions())
-    })();
-    copied.unwrap_or_else(|e: std::io::Error| panic!("cannot copy {} to {}: {e}", from.display(), to.display()));
-    give_to(to, owner);
 }

@@ -11,6 +11,7 @@ use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
+use super::starts::starts;
 
 /// A private NATS server. JetStream keeps its streams in the server's own folder, so they outlive a kill.
 ///
@@ -159,56 +160,9 @@ impl NatsOptions {
     }
 }
 
+starts!(Nats, NatsOptions, "Starts a server with JetStream and without a login.");
+
 impl Nats {
-    /// Starts a server with JetStream and without a login.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Nats;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Nats::try_start().await { return skip.report(); }
-    /// let nats = Nats::start().await;
-    /// assert!(std::net::TcpStream::connect(nats.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server is missing or does not become ready.
-    pub async fn start() -> Nats {
-        Nats::options().start().await
-    }
-
-    /// Like [`start`](Nats::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Nats;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match Nats::try_start().await {
-    ///     Ok(nats) => assert!(nats.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<Nats, Skip> {
-        Nats::options().try_start().await
-    }
-
-    /// Options for another kind of server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Nats;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Nats::try_start().await { return skip.report(); }
-    /// let nats = Nats::options().config("debug: true").start().await;
-    /// assert!(nats.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> NatsOptions {
-        NatsOptions::default()
-    }
-
     /// The server's URL, with user and password if there are any.
     ///
     /// ```

@@ -1,10 +1,10 @@
 //! PostgreSQL: `initdb` runs once into a template, every server gets a copy.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -14,9 +14,11 @@ use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
-use super::user::{give_to, unprivileged};
+use super::starts::starts;
+use super::template::{copy_tree, template};
+use super::user::unprivileged;
 
-/// Part of the template's name; raise it with every change to what [`make_template`] does.
+/// Part of the template's name; raise it with every change to what [`install`] does.
 const RECIPE: u32 = 1;
 
 /// One role needs its password, so that a wrong one can be tried; everybody else is trusted.
@@ -134,7 +136,8 @@ impl PostgresOptions {
         let port = Port::reserve();
         let user = unprivileged();
         let dir = private_dir("pg", user);
-        copy_tree(&template(&program), &dir.path().join("data"), user);
+        let made = template("pg", RECIPE, &program, |work, user| install(&program, work, user));
+        copy_tree(&made, &dir.path().join("data"), user);
         let fsync = if self.fsync { "fsync=on" } else { "fsync=off" };
         let number = format!("port={}", port.number());
         let mut args: Vec<OsString> = ["-D", "data"].map(OsString::from).into();
@@ -147,56 +150,9 @@ impl PostgresOptions {
     }
 }
 
+starts!(Postgres, PostgresOptions, "Starts a server with one empty database, `postgres`.");
+
 impl Postgres {
-    /// Starts a server with one empty database, `postgres`.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Postgres;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
-    /// let postgres = Postgres::start().await;
-    /// assert!(std::net::TcpStream::connect(postgres.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server is missing or does not become ready.
-    pub async fn start() -> Postgres {
-        Postgres::options().start().await
-    }
-
-    /// Like [`start`](Postgres::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Postgres;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match Postgres::try_start().await {
-    ///     Ok(postgres) => assert!(postgres.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<Postgres, Skip> {
-        Postgres::options().try_start().await
-    }
-
-    /// Options for another kind of server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Postgres;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Postgres::try_start().await { return skip.report(); }
-    /// let postgres = Postgres::options().setting("max_connections=20").start().await;
-    /// assert!(postgres.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> PostgresOptions {
-        PostgresOptions::default()
-    }
-
     /// The URL for user `postgres`, who needs no password.
     ///
     /// ```
@@ -264,27 +220,9 @@ impl Shareable for Postgres {
     }
 }
 
-/// The template for this version, made by whoever comes first.
-fn template(postgres: &Program) -> PathBuf {
-    let folder = locate::engines_dir();
-    let ready = folder.join(format!("pg-template-{}-{RECIPE}", postgres.version()));
-    if ready.is_dir() {
-        return ready;
-    }
-    fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot create {}: {e}", folder.display()));
-    let lock = File::create(folder.join("pg-template.lock")).expect("the folder was just created");
-    lock.lock().expect("a lock on a local file");
-    if !ready.is_dir() {
-        make_template(postgres, &folder, &ready);
-    }
-    ready
-}
-
-fn make_template(postgres: &Program, folder: &Path, ready: &Path) {
-    let user = unprivileged();
-    let work = tempfile::tempdir().expect("a temporary folder");
-    give_to(work.path(), user);
-    let data = work.path().join("data");
+/// Fills the template's folder.
+fn install(postgres: &Program, work: &Path, user: Option<u32>) {
+    let data = work.join("data");
     let mut initdb = postgres.sibling("initdb").command(user);
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1", "-D"]);
     run(initdb.arg(&data), "");
@@ -293,10 +231,6 @@ fn make_template(postgres: &Program, folder: &Path, ready: &Path) {
     single.args(["--single", "-j", "-D"]).arg(&data).arg("postgres");
     run(&mut single, "CREATE ROLE secret_user LOGIN PASSWORD 'secret';\n\n");
     fs::write(data.join("pg_hba.conf"), ACCESS).expect("initdb made this folder");
-    // Copied beside its place and renamed, so that no one ever sees half a template.
-    let staging = tempfile::tempdir_in(folder).expect("the engines folder exists");
-    copy_tree(&data, &staging.path().join("data"), None);
-    fs::rename(staging.path().join("data"), ready).expect("a rename inside one folder");
 }
 
 fn run(command: &mut Command, input: &str) {
@@ -309,23 +243,4 @@ fn run(command: &mut Command, input: &str) {
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     assert!(output.status.success() && !text.contains("ERROR:"), "{command:?} failed:\n{text}");
-}
-
-fn copy_tree(from: &Path, to: &Path, owner: Option<u32>) {
-    let copied = (|| {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            let target = to.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                copy_tree(&entry.path(), &target, owner);
-            } else {
-                fs::copy(entry.path(), &target)?;
-                give_to(&target, owner);
-            }
-        }
-        fs::set_permissions(to, fs::metadata(from)?.permissions())
-    })();
-    copied.unwrap_or_else(|e: std::io::Error| panic!("cannot copy {} to {}: {e}", from.display(), to.display()));
-    give_to(to, owner);
 }

@@ -26,6 +26,8 @@ pub(super) enum Probe {
     ZooKeeper,
     /// dynalite: its health check answers.
     Dynalite,
+    /// moto: it lists its buckets.
+    Moto,
 }
 
 impl Probe {
@@ -36,7 +38,7 @@ impl Probe {
                 Probe::Consul => super::consul::led(port).await,
                 Probe::Resp => resp(stream).await,
                 Probe::ZooKeeper => Ok(zookeeper_says(stream).await?.starts_with("Zookeeper version")),
-                Probe::Dynalite => dynalite(stream).await,
+                Probe::Dynalite | Probe::Moto => http(stream).await,
                 Probe::Postgres => postgres(stream).await,
                 Probe::Etcd => super::etcd::healthy(stream).await,
                 Probe::Mysql => mysql(stream).await,
@@ -93,7 +95,7 @@ async fn mysql(mut stream: TcpStream) -> std::io::Result<bool> {
     Ok(head[4] == 10)
 }
 
-async fn dynalite(mut stream: TcpStream) -> std::io::Result<bool> {
+async fn http(mut stream: TcpStream) -> std::io::Result<bool> {
     stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await?;

@@ -5,11 +5,13 @@ use std::ops::Deref;
 
 use rustix::process::Signal;
 
+use super::clock::{self, Clock};
 use super::locate::{self, Skip};
 use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
+use super::starts::starts;
 
 /// A private Redis server. Without options it keeps nothing on disk.
 ///
@@ -24,6 +26,7 @@ use super::shared::Shareable;
 pub struct Redis {
     server: Server,
     password: Option<String>,
+    clock: Option<Clock>,
 }
 
 /// A private Valkey server; everything that works on [`Redis`] works on it.
@@ -53,6 +56,7 @@ pub struct Valkey(Redis);
 pub struct RedisOptions {
     password: Option<String>,
     aof: bool,
+    own_clock: bool,
     extra: Vec<OsString>,
 }
 
@@ -84,6 +88,22 @@ impl RedisOptions {
     /// ```
     pub fn aof(mut self, on: bool) -> Self {
         self.aof = on;
+        self
+    }
+
+    /// Gives it a wall clock of its own, for [`Redis::set_clock`].
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Redis::options().own_clock().try_start().await {
+    ///     Ok(redis) => redis.set_clock(3600),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
+    pub fn own_clock(mut self) -> Self {
+        self.own_clock = true;
         self
     }
 
@@ -138,9 +158,14 @@ impl RedisOptions {
     }
 
     async fn launch(self, engine: &'static str, binary: &str) -> Result<Redis, Skip> {
-        let program = locate::find(engine, binary)?;
+        let mut program = locate::find(engine, binary)?;
         let port = Port::reserve();
         let dir = private_dir(engine, None);
+        let mut clock = None;
+        if self.own_clock {
+            let (own, with_it) = Clock::of(&program, dir.path())?;
+            (clock, program) = (Some(own), with_it);
+        }
         let number = port.number().to_string();
         let base = ["--port", &number, "--bind", "127.0.0.1", "--save", "", "--dir", "."];
         let mut args: Vec<OsString> = base.iter().map(OsString::from).collect();
@@ -151,60 +176,17 @@ impl RedisOptions {
         }
         args.extend(self.extra);
         let spec = Spec { engine, program, args, user: None, stop: Signal::TERM, probe: Probe::Resp };
-        Ok(Redis { server: Server::start(spec, dir, port).await, password: self.password })
+        let server = Server::start(spec, dir, port).await;
+        if let (Some(_), Some(pid)) = (&clock, server.pid()) {
+            clock::forget_shared_memory(pid);
+        }
+        Ok(Redis { server, password: self.password, clock })
     }
 }
 
+starts!(Redis, RedisOptions, "Starts a server without a password that keeps nothing on disk.");
+
 impl Redis {
-    /// Starts a server without a password that keeps nothing on disk.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Redis;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
-    /// let redis = Redis::start().await;
-    /// assert!(std::net::TcpStream::connect(redis.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server is missing or does not become ready.
-    pub async fn start() -> Redis {
-        Redis::options().start().await
-    }
-
-    /// Like [`start`](Redis::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Redis;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match Redis::try_start().await {
-    ///     Ok(redis) => assert!(redis.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<Redis, Skip> {
-        Redis::options().try_start().await
-    }
-
-    /// Options for another kind of server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::Redis;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = Redis::try_start().await { return skip.report(); }
-    /// let redis = Redis::options().arg("--databases").arg("2").start().await;
-    /// assert!(redis.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> RedisOptions {
-        RedisOptions::default()
-    }
-
     /// The URL of database 0, with the password if there is one.
     ///
     /// ```
@@ -231,6 +213,24 @@ impl Redis {
     pub fn url_at(&self, port: u16) -> String {
         let login = self.password.as_ref().map(|password| format!(":{password}@")).unwrap_or_default();
         format!("redis://{login}127.0.0.1:{port}/0")
+    }
+
+    /// Moves the server's wall clock, at once: `seconds` ahead of the machine's, or behind it if negative.
+    ///
+    /// ```
+    /// # use stanchion_testkit::engines::Redis;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// match Redis::options().own_clock().try_start().await {
+    ///     Ok(redis) => redis.set_clock(-60),
+    ///     Err(skip) => skip.report(),
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// When it was started without [`own_clock`](RedisOptions::own_clock).
+    pub fn set_clock(&self, seconds: i64) {
+        self.clock.as_ref().expect("started with `own_clock`").set(seconds);
     }
 }
 
@@ -317,7 +317,7 @@ impl Shareable for Redis {
     }
 
     fn attach(server: Server) -> Redis {
-        Redis { server, password: None }
+        Redis { server, password: None, clock: None }
     }
 }
 

@@ -2,11 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,23 +13,14 @@ use tempfile::TempDir;
 use super::locate::Program;
 use super::port::Port;
 use super::probe::Probe;
-use super::user::{command_as, give_to};
+use super::user::give_to;
+use super::watcher::Watcher;
 use crate::eventually::within;
+use crate::process::wait_until_still;
 
 /// Long, because a loaded machine may run many servers at once; a healthy start or stop takes well under a second.
 const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(60);
-
-/// Runs the server and ends it. It reads orders from the test process and, when that is gone however it ended, end of
-/// file. Children are killed too: PostgreSQL's live in sessions of their own and may be stopped by a signal, so
-/// neither a group kill nor their own watchfulness is enough. SIGHUP is ignored because the kernel sends it to a
-/// group that lost its parent and has a stopped member, which is this very situation; the SIGCONT that follows it may undo a stop of
-/// ours, which is therefore given again until it holds.
-///
-/// A signal only asks, and on a busy machine it takes a while: the list of children is final when the parent stands still, and
-/// the data are free when the last child is gone. PostgreSQL refuses to start while one still holds the shared memory. Killed, it leaves a
-/// segment of that behind; a machine has 4096 of them, and then no PostgreSQL starts any more.
-const WATCHER: &str = include_str!("watcher.sh");
 
 /// What to run and how to tell that it serves.
 #[derive(Debug)]
@@ -79,32 +67,14 @@ struct Own {
     watcher: Mutex<Watcher>,
 }
 
-#[derive(Debug)]
-struct Watcher {
-    process: Child,
-    orders: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-    server: Option<Pid>,
-    /// Who holds the orders since the server was given away; never waited for, because it outlives us.
-    keeper: Option<Child>,
-}
-
 impl Server {
     pub(super) async fn start(spec: Spec, dir: TempDir, port: Port) -> Server {
-        let mut command = command_as(spec.user, "sh".as_ref(), &spec.program.path);
-        command.args(["-c", WATCHER, "stanchion-engine"]).arg(dir.path()).args(spec.program.words()).args(&spec.args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // A group of its own: signals meant for the test (Ctrl-C, a runner's time-out) must not take the watcher first.
-        command.process_group(0).current_dir(dir.path());
-        let mut process = command.spawn().unwrap_or_else(|e| panic!("cannot start sh for {}: {e}", spec.engine));
+        let watcher = Watcher::start(&spec, dir.path());
         // From here on the watcher removes the folder.
         let dir = dir.keep();
-        let orders = process.stdin.take();
-        let answers = BufReader::new(process.stdout.take().expect("stdout was piped two lines above"));
-        let watcher = Mutex::new(Watcher { process, orders, answers, server: None, keeper: None });
         let version = spec.program.version();
         let (engine, number) = (spec.engine, port.number());
-        let own = Some(Own { spec, _port: port, watcher });
+        let own = Some(Own { spec, _port: port, watcher: Mutex::new(watcher) });
         let server = Server { engine, dir, port: number, version, own };
         server.launch().await;
         server
@@ -118,13 +88,8 @@ impl Server {
     /// Gives the server away: it runs until reading `until` ends, and `leftover` is removed with it. Nobody can kill,
     /// pause or restart it from here on.
     pub(super) fn give_away(&self, until: File, leftover: &Path) {
-        let mut watcher = self.own().watcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let orders = watcher.orders.take().unwrap_or_else(|| panic!("{} was given away before", self.engine));
-        // It holds the watcher's orders open as we did, and nothing comes through.
-        let mut keeper = Command::new("sh");
-        keeper.args(["-c", "cat; rm -rf \"$1\" || rm -rf \"$1\"", "stanchion-keeper"]).arg(leftover);
-        keeper.stdin(until).stdout(orders).stderr(Stdio::null()).process_group(0).current_dir("/");
-        watcher.keeper = Some(keeper.spawn().unwrap_or_else(|e| panic!("cannot start sh for {}: {e}", self.engine)));
+        let given = self.own().watcher.lock().unwrap_or_else(PoisonError::into_inner).give_away(until, leftover);
+        assert!(given, "{} was given away before", self.engine);
     }
 
     fn own(&self) -> &Own {
@@ -290,9 +255,13 @@ impl Server {
     /// ```
     pub fn pause(&self) {
         let Some(pid) = self.server() else { return };
-        // The parent first: afterwards no new child can appear.
-        self.signal(pid, Signal::STOP);
-        children(pid).into_iter().for_each(|child| self.signal(child, Signal::STOP));
+        let stop = |pid: Pid| {
+            self.signal(pid, Signal::STOP);
+            wait_until_still(pid.as_raw_nonzero().get().unsigned_abs());
+        };
+        // The parent first: when it stands, no new child can appear.
+        stop(pid);
+        children(pid).into_iter().for_each(stop);
     }
 
     /// Lets a paused server go on (SIGCONT).
@@ -351,21 +320,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let Some(own) = &mut self.own else { return };
-        let watcher = own.watcher.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Given away, it lives on.
-        let Some(orders) = watcher.orders.take() else { return };
-        drop(orders);
-        // Wait, so that the port and the folder are free when the test goes on.
-        watcher.process.wait().ok();
-    }
-}
-
-impl Watcher {
-    fn order(&mut self, order: &str) -> Option<String> {
-        self.orders.as_mut()?.write_all(format!("{order}\n").as_bytes()).ok()?;
-        let mut answer = String::new();
-        self.answers.read_line(&mut answer).ok()?;
-        Some(answer.trim().to_owned())
+        own.watcher.get_mut().unwrap_or_else(PoisonError::into_inner).end();
     }
 }
 

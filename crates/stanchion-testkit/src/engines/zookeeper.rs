@@ -13,6 +13,7 @@ use super::port::Port;
 use super::probe::Probe;
 use super::server::{Server, Spec, private_dir};
 use super::shared::Shareable;
+use super::starts::starts;
 
 /// A private ZooKeeper server with short ticks, so that sessions may be short. Without options nothing is forced to
 /// disk; a killed server still finds what it had written.
@@ -179,56 +180,9 @@ fn launcher(dir: &Path, script: &Program, java: &Program) -> Program {
     Program { path, libraries: java.libraries.clone() }
 }
 
+starts!(ZooKeeper, ZooKeeperOptions, "Starts a server with default options.");
+
 impl ZooKeeper {
-    /// Starts a server with default options.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::ZooKeeper;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = ZooKeeper::try_start().await { return skip.report(); }
-    /// let zookeeper = ZooKeeper::start().await;
-    /// assert!(std::net::TcpStream::connect(zookeeper.addr()).is_ok());
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server is missing or does not become ready.
-    pub async fn start() -> ZooKeeper {
-        ZooKeeper::options().start().await
-    }
-
-    /// Like [`start`](ZooKeeper::start), for [`start_or_skip!`](crate::start_or_skip).
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::ZooKeeper;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// match ZooKeeper::try_start().await {
-    ///     Ok(zookeeper) => assert!(zookeeper.pid().is_some()),
-    ///     Err(skip) => skip.report(),
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// When the server could exist here but does not, or does not become ready.
-    pub async fn try_start() -> Result<ZooKeeper, Skip> {
-        ZooKeeper::options().try_start().await
-    }
-
-    /// Options for another kind of server.
-    ///
-    /// ```
-    /// # use stanchion_testkit::engines::ZooKeeper;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # if let Err(skip) = ZooKeeper::try_start().await { return skip.report(); }
-    /// let zookeeper = ZooKeeper::options().fsync(true).start().await;
-    /// assert!(zookeeper.pid().is_some());
-    /// # }
-    /// ```
-    pub fn options() -> ZooKeeperOptions {
-        ZooKeeperOptions::default()
-    }
-
     /// The URL of this server.
     ///
     /// ```

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use stanchion_core::{Cond, ErrorKind, Locks, Owner, Page, Ran, Released, Renewal};
+use stanchion_core::{Cond, ErrorKind, Locks, Owner, Released, Renewal};
 use stanchion_testkit::engines::Consul;
-use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
+use stanchion_testkit::{FaultProxy, Protocol, eventually};
 
 use super::{PATIENCE, end_sessions, key, open, plain, request, sessions, waiting};
+use crate::common::faults;
 
 #[tokio::test]
 async fn a_restarted_server_is_found_again_with_everything_it_had() {
@@ -16,20 +17,10 @@ async fn a_restarted_server_is_found_again_with_everything_it_had() {
     let version = records.put(&key("r"), "kept".into(), Cond::Absent, None).await.unwrap();
     let held = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
     server.kill();
-    eventually(PATIENCE, "the loss is noticed", || async {
-        match opened.locks.try_acquire(&request("other"), Owner::random()).await {
-            Err(e) => e.kind() == ErrorKind::Unavailable,
-            Ok(_) => panic!("granted by a dead server"),
-        }
-    })
-    .await;
+    faults::loss_is_noticed(&*opened.locks, "other", PATIENCE).await;
     server.restart().await;
     assert!(matches!(opened.locks.renew(&held, held.ttl).await, Renewal::Renewed), "the log was on disk");
-    let refused = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Contended);
-    assert_eq!(opened.locks.release(&held).await.unwrap(), Released::Released);
-    let next = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(next.fence.number() > held.fence.number());
+    faults::still_held(&*opened.locks, &*opened.locks, &held).await;
     let record = records.get(&key("r")).await.unwrap().unwrap();
     assert_eq!((&record.value[..], record.version), (&b"kept"[..], version));
     let later = records.put(&key("r"), "kept".into(), Cond::Version(version), None).await.unwrap();
@@ -39,24 +30,7 @@ async fn a_restarted_server_is_found_again_with_everything_it_had() {
 #[tokio::test]
 async fn a_waiter_survives_the_restart_of_the_server() {
     let server = Consul::options().disk(true).start().await;
-    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
-    let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    let waiter = tokio::spawn(async move {
-        let (request, owner, until) = (waiting("k"), Owner::random(), tokio::time::Instant::now() + PATIENCE);
-        while tokio::time::Instant::now() < until {
-            if let Ok(grant) = b.try_acquire(&request, owner).await {
-                return Some(grant);
-            }
-            drop(b.wait(&request, owner, until).await);
-        }
-        None
-    });
-    eventually(PATIENCE, "it waits", || async { !a.list("k", Page::first(1)).await.unwrap()[0].waiters.is_empty() })
-        .await;
-    server.kill();
-    server.restart().await;
-    eventually(PATIENCE, "the release goes through", || async { a.release(&held).await.is_ok() }).await;
-    assert!(waiter.await.unwrap().is_some(), "the waiter was never granted");
+    faults::waiter_survives(&server.url(), PATIENCE, faults::crash(&server)).await;
 }
 
 #[tokio::test]
@@ -120,19 +94,7 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     let locks = open(&server.url_at(proxy.port())).await.locks;
     let warm = locks.try_acquire(&request("warm"), Owner::random()).await.unwrap();
     locks.release(&warm).await.unwrap();
-    let owner = Owner::random();
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
-    assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
-    // It had run: another owner is refused, the same one gets its own lock.
-    let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Contended);
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    assert_eq!(Some(grant.fence), other.holder().unwrap().fence);
-
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    assert_eq!(locks.release(&grant).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
+    faults::lost_replies(&*locks, &proxy, || faults::lose(&proxy, faults::LOST)).await;
 }
 
 #[tokio::test]

@@ -1,34 +1,20 @@
 //! The guard that others use without our code: `guards/consul`.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use stanchion_core::Owner;
-use stanchion_testkit::engines::{Consul, Skip};
+use stanchion_testkit::engines::Consul;
 
 use super::{end_sessions, open, plain, request};
-
-fn guards() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/consul")
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
-}
+use crate::common::example::{NEW, OLD, TWIN, Token, assert_examples, guards, text};
 
 fn agent(server: &Consul) -> String {
     format!("http://127.0.0.1:{}", server.port())
 }
 
-type Token<'a> = [&'a str; 2];
-
-const OLD: Token<'_> = ["5", "00000000000000aa"];
-const NEW: Token<'_> = ["1837810000000000", "00000000000000bb"];
-
 fn run(server: &Consul, script: &str, token: Token<'_>, words: &[&str]) -> (String, i32) {
     let mut command = Command::new("sh");
-    command.arg(guards().join(script)).args(words).env("CONSUL_HTTP_ADDR", agent(server));
+    command.arg(guards("consul").join(script)).args(words).env("CONSUL_HTTP_ADDR", agent(server));
     command.env("STANCHION_FENCE", token[0]).env("STANCHION_LEASE_ID", token[1]);
     let output = command.output().unwrap();
     (text(&output), output.status.code().unwrap())
@@ -62,8 +48,7 @@ async fn a_stale_token_is_refused_from_the_shell() {
     assert_eq!(value, "100 and \"more\"");
     assert_eq!(write(&server, &old, "666"), said("refused", 3));
     assert_eq!(run(&server, "touch.sh", OLD, &["account/7"]), said(&format!("refused {}", NEW[0]), 3));
-    let twin = [NEW[0], "00000000000000cc"];
-    assert_eq!(run(&server, "touch.sh", twin, &["account/7"]), said(&format!("refused {}", NEW[0]), 3));
+    assert_eq!(run(&server, "touch.sh", TWIN, &["account/7"]), said(&format!("refused {}", NEW[0]), 3));
     assert_eq!(write(&server, &new, "90"), said("written", 0));
     assert_eq!(touch(&server, NEW), (new, "90".to_owned()));
 }
@@ -74,7 +59,7 @@ async fn what_is_no_token_raises_nothing() {
     let (guard, _) = touch(&server, NEW);
     let ended = |script: &str, [fence, lease]: Token<'_>, words: &[&str]| {
         let mut command = Command::new("sh");
-        command.arg(guards().join(script)).args(words).env("CONSUL_HTTP_ADDR", agent(&server));
+        command.arg(guards("consul").join(script)).args(words).env("CONSUL_HTTP_ADDR", agent(&server));
         let output = command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -101,23 +86,9 @@ async fn what_is_no_token_raises_nothing() {
 #[tokio::test]
 async fn the_examples_in_other_languages_run_and_are_refused() {
     let server = Consul::start().await;
-    for (program, example) in [("python3", "guard.py"), ("sh", "guard.sh")] {
-        let run = |[fence, lease]: Token<'_>| {
-            let mut command = Command::new(program);
-            command.arg(guards().join("examples").join(example)).args([&agent(&server), example]);
-            command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
-        };
-        let Ok(first) = run(OLD) else {
-            Skip::new(format!("{program} is not installed")).report();
-            continue;
-        };
-        assert_eq!((text(&first).as_str(), first.status.code()), ("count is 1", Some(0)), "{program}");
-        let second = run(NEW).unwrap();
-        assert_eq!((text(&second).as_str(), second.status.code()), ("count is 2", Some(0)), "{program}");
-        let stale = run(OLD).unwrap();
-        assert_eq!(stale.status.code(), Some(3), "{program}");
-        assert!(text(&stale).starts_with("refused"), "{program}");
-    }
+    assert_examples("consul", &[("python3", "guard.py"), ("sh", "guard.sh")], |command, file| {
+        command.args([&agent(&server), file]);
+    });
 }
 
 /// A fence that only writes are checked against: what most texts describe. It lives here and nowhere else.

@@ -8,19 +8,12 @@ use stanchion_testkit::engines::Consul;
 use stanchion_testkit::eventually;
 
 use super::{PATIENCE, end_sessions, open, request, waiting};
+use crate::common;
 
 type Locks = Arc<dyn LockBackend>;
 
 async fn obtain(locks: &Locks, name: &str) -> Grant {
-    let (request, owner, until) = (waiting(name), Owner::random(), tokio::time::Instant::now() + PATIENCE);
-    loop {
-        match locks.try_acquire(&request, owner).await {
-            Ok(grant) => return grant,
-            Err(e) if e.kind() == ErrorKind::Contended && tokio::time::Instant::now() < until => {}
-            Err(e) => panic!("{e}"),
-        }
-        locks.wait(&request, owner, until).await.unwrap();
-    }
+    common::obtain(&**locks, &waiting(name), Owner::random(), PATIENCE).await
 }
 
 async fn waits(locks: &Locks, name: &str, n: usize) {

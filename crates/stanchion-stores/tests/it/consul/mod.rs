@@ -12,39 +12,15 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, Faults, StoreFactory};
+use stanchion_core::Key;
+use stanchion_testkit::conformance::{Faults, StoreFactory};
 use stanchion_testkit::engines::{Consul, Shared};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
+use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
-fn waiting(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::Forever)
-}
-
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    Client::new(opened.locks, opened.records).separate()
-}
 
 /// One request with a bare client, so that the server is seen without our code: the body of the answer.
 async fn plain(server: &Consul, method: &str, path: &str, body: &str) -> String {
@@ -96,15 +72,8 @@ async fn consul_server() -> StoreFactory {
     let server = server().await;
     let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::Http).await);
     let url = format!("{}?lock_delay=0s", server.url_at(proxy.port()));
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .patience(PATIENCE)
-    .faults(Writes(proxy))
+    factory_of(server, url, separate_client).patience(PATIENCE).faults(Writes(proxy))
 }
 
 stanchion_testkit::conformance_tests!(consul_conformance, consul_server, suites: [records, locks, leases, fused]);
-stanchion_testkit::process_tests!(consul_processes, consul_server, client);
+stanchion_testkit::process_tests!(consul_processes, consul_server, separate_client);

@@ -7,34 +7,24 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use stanchion_core::{Acquire, Cond, ErrorKind, Locks, LostReason, Owner, Ran, Released, Renewal, Wait};
 use stanchion_testkit::engines::Dynalite;
-use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
+use stanchion_testkit::{FaultProxy, Protocol, eventually};
 use tokio::time::Instant;
 
 use super::front::{Front, error};
 use super::{PATIENCE, key, open, plain, request, server};
+use crate::common::faults;
 
 #[tokio::test]
 async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     let server = server().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Http).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
-    let owner = Owner::random();
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
-    assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
-    // It had run: another owner is refused, the same one gets its own lock.
-    let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Contended);
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    assert_eq!(Some(grant.fence), other.holder().unwrap().fence);
-
+    let lose = || faults::lose(&proxy, faults::LOST);
+    let (grant, _) = faults::lost_grant(&*locks, lose).await;
     assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
-
     // One that we took ourselves is given back without a look, so it is the write whose answer is lost.
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    assert_eq!(locks.release(&grant).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
+    let grant = locks.try_acquire(&request(faults::LOST), grant.owner).await.unwrap();
+    faults::lost_release(&*locks, &grant, lose).await;
     assert_eq!(proxy.counts().lost_replies, 2, "void");
 }
 
@@ -98,9 +88,7 @@ async fn a_killed_and_restarted_server_is_found_again_with_everything_acknowledg
         matches!(locks.renew(&held, Duration::from_secs(5)).await, Renewal::Renewed),
         "a lease is not a connection"
     );
-    assert_eq!(locks.release(&held).await.unwrap(), Released::Released);
-    let next = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(next.fence.number() > held.fence.number());
+    faults::still_held(&*locks, &*locks, &held).await;
 }
 
 /// The holder is cut off for longer than its ttl. It is told in time, by its own clock; the other one takes over after it.
@@ -131,19 +119,7 @@ async fn a_cut_connection_is_replaced_and_the_lease_goes_on() {
     let server = server().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Http).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
-    let held = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    for _ in 0..3 {
-        proxy.cut_all();
-        eventually(PATIENCE, "renewed over a new connection", || async {
-            match locks.renew(&held, Duration::from_secs(20)).await {
-                Renewal::Renewed => true,
-                Renewal::Unknown(_) => false,
-                Renewal::Lost => panic!("nobody has taken it"),
-            }
-        })
-        .await;
-    }
-    assert_eq!(locks.release(&held).await.unwrap(), Released::Released);
+    faults::cuts(&*locks, &proxy, Duration::from_secs(20), PATIENCE).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! The guard that others use without our code: `guards/dynamodb`. Against dynalite, which is an emulator.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -10,24 +8,16 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ReturnValue, ScalarAttributeType,
 };
 use stanchion_core::{Acquire, FencingToken, Locks, Wait};
-use stanchion_testkit::engines::{Dynalite, Skip};
+use stanchion_testkit::engines::Dynalite;
 
 use super::{PATIENCE, key, open, plain, server};
-
-fn guards() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/dynamodb")
-}
+use crate::common::example::{assert_examples, guards};
 
 /// One expression of a file that users take as it is.
 fn expression(file: &str, name: &str) -> String {
-    let text = std::fs::read_to_string(guards().join(file)).unwrap();
+    let text = std::fs::read_to_string(guards("dynamodb").join(file)).unwrap();
     let after = text.split(&format!("\"{name}\": \"")).nth(1).unwrap();
     after.split('"').next().unwrap().to_owned()
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 fn n(number: u64) -> AttributeValue {
@@ -138,26 +128,11 @@ async fn the_examples_in_other_languages_run_and_are_refused() {
     let server = server().await;
     accounts(&server).await;
     let endpoint = format!("http://127.0.0.1:{}/", server.port());
-    for (program, example) in [("python3", "guard.py"), ("node", "guard.mjs")] {
-        let run = |fence: &str, lease: &str| {
-            let mut command = Command::new(program);
-            command.arg(guards().join("examples").join(example)).args([&endpoint, "accounts", example]);
-            command
-                .env("AWS_ACCESS_KEY_ID", "test")
-                .env("AWS_SECRET_ACCESS_KEY", "test")
-                .env_remove("AWS_SESSION_TOKEN");
-            command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
-        };
-        let Ok(first) = run("5", "00000000000000aa") else {
-            Skip::new(format!("{program} is not installed")).report();
-            continue;
-        };
-        assert_eq!((text(&first).as_str(), first.status.code()), ("count is 1", Some(0)), "{program}");
-        let second = run("1837810000000000", "00000000000000bb").unwrap();
-        assert_eq!((text(&second).as_str(), second.status.code()), ("count is 2", Some(0)), "{program}");
-        let stale = run("5", "00000000000000aa").unwrap();
-        assert_eq!(stale.status.code(), Some(3), "{program}");
-        assert!(text(&stale).starts_with("refused"), "{program}");
-        assert_eq!(read(&server, example).await, 2, "{program}");
+    let ran = assert_examples("dynamodb", &[("python3", "guard.py"), ("node", "guard.mjs")], |command, file| {
+        command.args([&endpoint, "accounts", file]).env_remove("AWS_SESSION_TOKEN");
+        command.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
+    });
+    for file in ran {
+        assert_eq!(read(&server, file).await, 3, "{file}");
     }
 }

@@ -11,30 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, StoreFactory};
+use stanchion_testkit::conformance::StoreFactory;
 use stanchion_testkit::engines::{Dynalite, Shared};
 use stanchion_testkit::{FaultProxy, Protocol};
 
+use crate::common::{factory_of, key, open, refused, request, separate_client};
+
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
 
 /// The library without our code, so that the server is seen as it is.
 fn plain(server: &Dynalite) -> aws_sdk_dynamodb::Client {
@@ -47,11 +31,6 @@ fn plain(server: &Dynalite) -> aws_sdk_dynamodb::Client {
     aws_sdk_dynamodb::Client::from_conf(config.build())
 }
 
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    Client::new(opened.locks, opened.records).separate()
-}
-
 async fn server() -> Arc<Dynalite> {
     Arc::new(Dynalite::start().await)
 }
@@ -61,18 +40,13 @@ async fn dynalite() -> StoreFactory {
     let server = Shared::<Dynalite>::get().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Http).await;
     let url = server.url_at(proxy.port());
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .faults(proxy)
-    // Waiting is polling here, and the emulator is slow where many tests share the machine.
-    .patience(2 * PATIENCE)
+    factory_of(server, url, separate_client)
+        .faults(proxy)
+        // Waiting is polling here, and the emulator is slow where many tests share the machine.
+        .patience(2 * PATIENCE)
 }
 
 stanchion_testkit::conformance_tests!(dynamodb_conformance, dynalite, suites: [records, locks, leases, fused], except: [
     waiters_are_served_in_order, // DynamoDB has no queue: whoever looks first after a release gets it
 ]);
-stanchion_testkit::process_tests!(dynamodb_processes, dynalite, client);
+stanchion_testkit::process_tests!(dynamodb_processes, dynalite, separate_client);

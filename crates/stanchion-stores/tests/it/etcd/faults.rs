@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use stanchion_core::{Cond, ErrorKind, Locks, Owner, Page, Ran, Released, Renewal};
+use stanchion_core::{Cond, ErrorKind, Locks, Owner, Page, Released, Renewal};
 use stanchion_testkit::engines::Etcd;
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
 
 use super::{PATIENCE, key, leases, open, request, revoke, waiting};
+use crate::common::faults;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -15,21 +16,8 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     let server = Etcd::start().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Grpc).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
-    let owner = Owner::random();
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
-    assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
+    let e = faults::lost_replies(&*locks, &proxy, || faults::lose(&proxy, faults::LOST)).await;
     assert!(e.next_step().unwrap().contains("may have run"), "{e}");
-    // It had run: another owner is refused, the same one gets its own lock.
-    let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Contended);
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    assert_eq!(Some(grant.fence), other.holder().unwrap().fence);
-
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    assert_eq!(locks.release(&grant).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
-    assert_eq!(proxy.counts().lost_replies, 2, "void");
 }
 
 /// Nobody asks for it again: the entry ends by its own deadline, though the process and its session live.
@@ -61,17 +49,10 @@ async fn a_restarted_server_keeps_leases_records_and_the_order_of_fences() {
     assert!(matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown), "granted by nobody: {e}");
     assert!(matches!(opened.locks.renew(&held, TTL).await, Renewal::Unknown(_)));
     server.restart().await;
-    eventually(PATIENCE, "the server is found again", || async {
-        matches!(opened.locks.renew(&held, TTL).await, Renewal::Renewed)
-    })
-    .await;
-    let e = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Contended, "{e}");
+    faults::goes_on(&*opened.locks, &held, TTL, PATIENCE).await;
     let record = records.get(&key("r")).await.unwrap().unwrap();
     assert_eq!((record.value, record.version), ("1".into(), version));
-    assert_eq!(opened.locks.release(&held).await.unwrap(), Released::Released);
-    let next = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(next.fence.number() > held.fence.number());
+    faults::still_held(&*opened.locks, &*opened.locks, &held).await;
 }
 
 #[tokio::test]
@@ -79,20 +60,7 @@ async fn a_cut_connection_is_replaced_and_the_lock_is_still_held() {
     let server = Etcd::start().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Grpc).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
-    let held = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    for _ in 0..3 {
-        proxy.cut_all();
-        eventually(PATIENCE, "it is renewed on another connection", || async {
-            match locks.renew(&held, TTL).await {
-                Renewal::Renewed => true,
-                Renewal::Unknown(_) => false,
-                Renewal::Lost => panic!("the lease lives"),
-            }
-        })
-        .await;
-    }
-    assert_eq!(locks.release(&held).await.unwrap(), Released::Released);
-    assert!(proxy.counts().connections >= 4, "void");
+    faults::cuts(&*locks, &proxy, TTL, PATIENCE).await;
 }
 
 #[tokio::test]
@@ -131,7 +99,7 @@ async fn a_paused_server_costs_a_bounded_time_and_nothing_is_believed() {
     assert!(matches!(locks.renew(&held, TTL).await, Renewal::Unknown(_)));
     assert!(start.elapsed() < PATIENCE / 3, "{:?}", start.elapsed());
     server.resume();
-    eventually(PATIENCE, "it goes on", || async { matches!(locks.renew(&held, TTL).await, Renewal::Renewed) }).await;
+    faults::goes_on(&*locks, &held, TTL, PATIENCE).await;
 }
 
 #[tokio::test]
@@ -201,24 +169,7 @@ async fn a_revoked_lease_of_records_is_replaced() {
 #[tokio::test]
 async fn a_waiter_survives_the_restart_of_the_server() {
     let server = Etcd::start().await;
-    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
-    let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    let waiter = tokio::spawn(async move {
-        let (request, owner, until) = (waiting("k"), Owner::random(), tokio::time::Instant::now() + PATIENCE);
-        while tokio::time::Instant::now() < until {
-            if let Ok(grant) = b.try_acquire(&request, owner).await {
-                return Some(grant);
-            }
-            drop(b.wait(&request, owner, until).await);
-        }
-        None
-    });
-    eventually(PATIENCE, "it waits", || async { !a.list("k", Page::first(1)).await.unwrap()[0].waiters.is_empty() })
-        .await;
-    server.kill();
-    server.restart().await;
-    eventually(PATIENCE, "the release goes through", || async { a.release(&held).await.is_ok() }).await;
-    assert!(waiter.await.unwrap().is_some(), "the waiter was never granted");
+    faults::waiter_survives(&server.url(), PATIENCE, faults::crash(&server)).await;
 }
 
 /// What the lost write may still leave behind ends with the lease that it was sent for. So nobody else may keep that one.

@@ -1,6 +1,5 @@
 //! The guard that others use without our code: `guards/etcd`.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use stanchion_core::Owner;
@@ -8,10 +7,7 @@ use stanchion_testkit::engines::{Etcd, Skip};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
 use super::{open, request};
-
-fn guards() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/etcd")
-}
+use crate::common::example::guards;
 
 type Token = (String, String);
 
@@ -30,7 +26,7 @@ fn shell(server: &Etcd, token: &Token, words: &[&str]) -> (Option<i32>, String) 
 
 fn shell_at(port: u16, (fence, lease): &Token, words: &[&str]) -> Output {
     let mut command = Command::new("sh");
-    command.arg(guards().join("guard.sh")).args(words);
+    command.arg(guards("etcd").join("guard.sh")).args(words);
     command.env("ETCD", format!("http://127.0.0.1:{port}"));
     command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output().unwrap()
 }
@@ -92,7 +88,7 @@ async fn the_python_example_runs_and_is_refused() {
     let server = Etcd::start().await;
     let run = |(fence, lease): Token| {
         let mut command = Command::new("python3");
-        command.arg(guards().join("examples/guard.py"));
+        command.arg(guards("etcd").join("examples/guard.py"));
         command.args([format!("http://127.0.0.1:{}", server.port()), "account".to_owned()]);
         command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
     };

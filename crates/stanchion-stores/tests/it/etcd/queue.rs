@@ -1,25 +1,13 @@
 //! The line: nobody is left in it, nobody is forgotten, and it moves as fast as etcd tells.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stanchion_core::{Acquire, ErrorKind, LockBackend, Mode, Owner, Page, Released, Wait};
+use stanchion_core::{ErrorKind, LockBackend, Mode, Owner, Page, Released, Wait};
 use stanchion_testkit::engines::Etcd;
 use stanchion_testkit::{eventually, pause};
 
 use super::{PATIENCE, key, open, request, waiting};
-
-async fn obtain(locks: &Arc<dyn LockBackend>, req: &Acquire) -> stanchion_core::Grant {
-    let (owner, until) = (Owner::random(), tokio::time::Instant::now() + PATIENCE);
-    loop {
-        match locks.try_acquire(req, owner).await {
-            Ok(grant) => return grant,
-            Err(e) => assert_eq!(e.kind(), ErrorKind::Contended, "{e}"),
-        }
-        locks.wait(req, owner, until).await.unwrap();
-        assert!(tokio::time::Instant::now() < until, "never granted");
-    }
-}
+use crate::common::obtain;
 
 /// etcd's own lock service needs 100 ms for each hand-off: eight of them, 25 times, would take 20 s. Its watches begin in the
 /// past; ours begin now.
@@ -32,7 +20,7 @@ async fn the_lock_is_handed_on_without_the_pauses_of_a_late_watch() {
         let locks = open(&server.url()).await.locks;
         tasks.spawn(async move {
             for _ in 0..25 {
-                let grant = obtain(&locks, &waiting("k")).await;
+                let grant = obtain(&*locks, &waiting("k"), Owner::random(), PATIENCE).await;
                 assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
             }
         });

@@ -3,30 +3,20 @@
 //! Each engine runs three times: without faults (nothing may be unknown), the seed's own design (it must be caught), and the
 //! full programme.
 
+#![cfg_attr(not(feature = "full"), allow(dead_code, reason = "no engine needs all of it"))]
+
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use stanchion_core::{ErrorKind, Ran};
-use stanchion_testkit::eventually;
 #[cfg(feature = "sqlite")]
 use stanchion_testkit::kill_harness::Bug;
 use stanchion_testkit::kill_harness::{self, Report, Setup, Stores};
-#[cfg(any(feature = "sqlite", feature = "redis", feature = "postgres"))]
-use stanchion_testkit::process;
-#[cfg(any(
-    feature = "redis",
-    feature = "postgres",
-    feature = "mysql",
-    feature = "etcd",
-    feature = "zookeeper",
-    feature = "consul",
-    feature = "nats",
-    feature = "dynamodb"
-))]
-use stanchion_testkit::{FaultProxy, Plan, Rates};
+use stanchion_testkit::{FaultProxy, Plan, Protocol, Rates, engines, eventually, process};
 
-pub(crate) type Restart = Pin<Box<dyn Future<Output = ()>>>;
+use crate::common::faults::crash;
 
 /// How long a busy machine may take for what comes at last.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,7 +36,7 @@ async fn open(url: &str) -> Stores {
     Stores { records: opened.records.unwrap(), locks: opened.locks, fused: opened.fused }
 }
 
-pub(crate) async fn worker() {
+async fn worker() {
     let url = std::env::var("URL").unwrap();
     kill_harness::worker(|| open(&url)).await;
 }
@@ -76,17 +66,7 @@ async fn all(url: &str) {
 }
 
 /// The same in short.
-#[cfg(any(
-    feature = "redis",
-    feature = "postgres",
-    feature = "mysql",
-    feature = "etcd",
-    feature = "zookeeper",
-    feature = "consul",
-    feature = "nats",
-    feature = "dynamodb"
-))]
-pub(crate) async fn brief(url: &str) {
+async fn brief(url: &str) {
     if std::env::var_os("STANCHION_KILLS").is_some_and(|wish| wish == "all") {
         return all(url).await;
     }
@@ -97,25 +77,35 @@ pub(crate) async fn brief(url: &str) {
     run(Setup::brief("kills"), url).await.assert_holds();
 }
 
+/// An engine through all three, in short: `url` tells where it is.
+pub(crate) async fn survives<E>(start: impl Future<Output = E>, url: impl Fn(&E) -> String) {
+    if process::is_helper() {
+        return worker().await;
+    }
+    let server = start.await;
+    brief(&url(&server)).await;
+}
+
 #[cfg(feature = "sqlite")]
-#[tokio::test]
-async fn sqlite_survives_kills_at_every_point() {
+async fn sqlite_survives(options: &str) {
     if process::is_helper() {
         return worker().await;
     }
     let folder = tempfile::tempdir().unwrap();
-    all(&format!("sqlite:{}/store.db?locks=lease", folder.path().display())).await;
+    all(&format!("sqlite:{}/store.db{options}", folder.path().display())).await;
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn sqlite_survives_kills_at_every_point() {
+    sqlite_survives("?locks=lease").await;
 }
 
 /// Claim, kernel lock and mark in one transaction.
 #[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn sqlite_with_kernel_locks_survives_kills_at_every_point() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    all(&format!("sqlite:{}/store.db", folder.path().display())).await;
+    sqlite_survives("").await;
 }
 
 /// The oracle is not blind: each bug, planted between the guard and its store, is seen as what it is.
@@ -146,40 +136,33 @@ async fn planted_bugs_are_seen() {
 #[cfg(feature = "redis")]
 #[tokio::test]
 async fn redis_survives_kills_at_every_point() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = stanchion_testkit::engines::Redis::options().aof(true).start().await;
-    brief(&server.url()).await;
+    survives(engines::Redis::options().aof(true).start(), engines::Redis::url).await;
 }
 
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn postgres_survives_kills_at_every_point() {
+    survives(engines::Postgres::options().fsync(true).start(), engines::Postgres::url).await;
+}
+
+/// The engine is killed and started again, connections are cut, and replies are lost after the commit: the same
+/// invariants. `url` tells where the engine is at some port: its own, or that of a proxy.
+pub(crate) async fn disturbed<E: Deref<Target = engines::Server> + 'static>(
+    start: impl Future<Output = E>,
+    protocol: Protocol,
+    url: impl Fn(&E, u16) -> String,
+) {
     if process::is_helper() {
         return worker().await;
     }
-    let server = stanchion_testkit::engines::Postgres::options().fsync(true).start().await;
-    brief(&server.url()).await;
-}
-
-/// The engine is killed and started again, connections are cut, and replies are lost after the commit: the same invariants.
-#[cfg(any(
-    feature = "redis",
-    feature = "postgres",
-    feature = "mysql",
-    feature = "etcd",
-    feature = "zookeeper",
-    feature = "consul",
-    feature = "nats",
-    feature = "dynamodb"
-))]
-pub(crate) async fn disturbed(proxy: &Arc<FaultProxy>, url: &str, direct: &str, restart: impl Fn() -> Restart) {
-    let mut disturb = |number: u32| -> Restart {
-        let (proxy, restarted) = (Arc::clone(proxy), restart());
+    let server = Arc::new(start.await);
+    let proxy = Arc::new(FaultProxy::start(server.addr(), protocol).await);
+    let (direct, proxied) = (url(&server, server.port()), url(&server, proxy.port()));
+    let mut disturb = |number: u32| -> Pin<Box<dyn Future<Output = ()>>> {
+        let (proxy, server) = (Arc::clone(&proxy), Arc::clone(&server));
         Box::pin(async move {
             match number % 3 {
-                0 => restarted.await,
+                0 => crash(&server).await,
                 1 => proxy.cut_all(),
                 _ => {
                     let rates = Rates { lose_reply: 0.1, reset: 0.02, ..Rates::default() };
@@ -194,7 +177,7 @@ pub(crate) async fn disturbed(proxy: &Arc<FaultProxy>, url: &str, direct: &str, 
         })
     };
     let setup = seeded(Setup::disturbed("disturbed", 9));
-    let report = kill_harness::run(&setup, &[("URL", url)], || open(direct), Some(&mut disturb)).await;
+    let report = kill_harness::run(&setup, &[("URL", &proxied)], || open(&direct), Some(&mut disturb)).await;
     eprintln!("{report}; {:?}", proxy.counts());
     assert!(proxy.counts().lost_replies > 0, "void: no reply was lost");
     report.assert_holds();
@@ -203,36 +186,14 @@ pub(crate) async fn disturbed(proxy: &Arc<FaultProxy>, url: &str, direct: &str, 
 #[cfg(feature = "redis")]
 #[tokio::test]
 async fn redis_may_be_restarted_and_cut_off_meanwhile() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = Arc::new(stanchion_testkit::engines::Redis::options().aof(true).start().await);
-    let proxy = Arc::new(FaultProxy::start(server.addr(), stanchion_testkit::Protocol::Resp).await);
-    let restart = || -> Restart {
-        let server = Arc::clone(&server);
-        Box::pin(async move {
-            server.kill();
-            server.restart().await;
-        })
-    };
-    disturbed(&proxy, &server.url_at(proxy.port()), &server.url(), restart).await;
+    let start = engines::Redis::options().aof(true).start();
+    disturbed(start, Protocol::Resp, engines::Redis::url_at).await;
 }
 
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn postgres_may_be_restarted_and_cut_off_meanwhile() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = Arc::new(stanchion_testkit::engines::Postgres::options().fsync(true).start().await);
-    let proxy = Arc::new(FaultProxy::start(server.addr(), stanchion_testkit::Protocol::Postgres).await);
-    let restart = || -> Restart {
-        let server = Arc::clone(&server);
-        Box::pin(async move {
-            server.kill();
-            server.restart().await;
-        })
-    };
-    let url = format!("{}?sslmode=disable", server.url_at(proxy.port()));
-    disturbed(&proxy, &url, &server.url(), restart).await;
+    let start = engines::Postgres::options().fsync(true).start();
+    let url = |server: &engines::Postgres, port| format!("{}?sslmode=disable", server.url_at(port));
+    disturbed(start, Protocol::Postgres, url).await;
 }

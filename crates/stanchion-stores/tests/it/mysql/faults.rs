@@ -10,6 +10,7 @@ use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
 use tokio::time::Instant;
 
 use super::{PATIENCE, key, open, request, waiting};
+use crate::common::faults;
 
 async fn proxied(server: &MariaDb, options: &str) -> (FaultProxy, String) {
     let proxy = FaultProxy::start(server.addr(), Protocol::Mysql).await;
@@ -38,10 +39,7 @@ async fn a_silent_server_ends_in_a_timeout_and_another_connection_takes_over() {
     let server = MariaDb::start().await;
     let (proxy, url) = proxied(&server, "timeout=300ms").await;
     let records = open(&url).await.records.unwrap();
-    proxy.set_plan(Plan::first("INSERT INTO", Fault::DelayReply(PATIENCE)));
-    let e = records.put(&key("k"), "v".into(), Cond::Absent, None).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
-    assert_eq!(records.get(&key("k")).await.unwrap().unwrap().value, "v");
+    faults::silent_write(&*records, &proxy, "INSERT INTO", PATIENCE).await;
 }
 
 #[tokio::test]
@@ -76,17 +74,7 @@ async fn leases_records_and_numbers_outlive_the_kill_of_the_server() {
 async fn the_server_being_away_is_said_and_passes() {
     let server = MariaDb::start().await;
     let store = open(&format!("{}?timeout=2s&connect_timeout=2s", server.url())).await;
-    server.stop().await;
-    let e = store.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert!(matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown), "{e}");
-    let e = store.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
-    assert!(e.next_step().is_some());
-    server.restart().await;
-    eventually(PATIENCE, "it works again", || async {
-        store.locks.try_acquire(&request("k"), Owner::random()).await.is_ok()
-    })
-    .await;
+    faults::away(&*store.locks, &server, PATIENCE).await;
 }
 
 #[tokio::test]

@@ -1,12 +1,11 @@
 //! The SQL guard on a real table, through the `mariadb` program: any language can do what it does.
 
-use std::path::PathBuf;
-
 use stanchion_testkit::engines::MariaDb;
 
+use crate::common::example::guards;
+
 fn guard(file: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("guards/mysql").join(file);
-    std::fs::read_to_string(path).unwrap()
+    std::fs::read_to_string(guards("mysql").join(file)).unwrap()
 }
 
 /// A server with one account of 100.
@@ -84,7 +83,7 @@ async fn the_trigger_refuses_writes_without_the_token() {
 async fn the_examples_read_and_write_and_are_refused_when_they_are_late() {
     for (program, example, split) in [("python3", "transfer.py", &["--"][..]), ("sh", "transfer.sh", &[])] {
         let server = account().await;
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("guards/mysql/examples").join(example);
+        let script = guards("mysql").join("examples").join(example);
         let run = |fence: &str, lease: &str| {
             let mut command = std::process::Command::new(program);
             command.arg(&script).arg("10").args(split).args(server.client()).env("STANCHION_FENCE", fence);

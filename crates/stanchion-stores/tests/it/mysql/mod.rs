@@ -6,38 +6,19 @@ mod faults;
 mod guard;
 mod kills;
 mod session;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, StoreFactory};
+use stanchion_testkit::conformance::StoreFactory;
 use stanchion_testkit::engines::{MariaDb, Shared};
 use stanchion_testkit::{FaultProxy, Protocol};
 
+use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}; {:?}", e.next_step()))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
-fn waiting(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::Forever)
-}
 
 /// The server of the conformance cases.
 async fn server() -> Shared<MariaDb> {
@@ -48,18 +29,7 @@ async fn factory(options: &str) -> StoreFactory {
     let server = Arc::new(server().await);
     let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::Mysql).await);
     let url = format!("{}?{options}", server.url_at(proxy.port()));
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .faults(proxy)
-}
-
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    Client::new(opened.locks, opened.records).separate()
+    factory_of(server, url, separate_client).faults(proxy)
 }
 
 async fn leases() -> StoreFactory {
@@ -72,8 +42,8 @@ async fn sessions() -> StoreFactory {
 
 stanchion_testkit::conformance_tests!(lease_conformance, leases);
 stanchion_testkit::conformance_tests!(fused_conformance, leases, suites: [fused]);
-stanchion_testkit::process_tests!(lease_processes, leases, client);
-stanchion_testkit::process_tests!(session_processes, sessions, client, except: [
+stanchion_testkit::process_tests!(lease_processes, leases, separate_client);
+stanchion_testkit::process_tests!(session_processes, sessions, separate_client, except: [
     a_stopped_holder_cannot_write_past_its_fence, // nobody takes its lock
 ]);
 stanchion_testkit::conformance_tests!(session_conformance, sessions, suites: [locks, leases], except: [

@@ -1,13 +1,15 @@
 //! `mode=session`: locks that live as long as a connection.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Cond, ErrorKind, Mode, Owner, Page, Released, Renewal};
+use stanchion_core::{Cond, ErrorKind, Grant, LockBackend, Mode, Owner, Page, Released, Renewal};
 use stanchion_testkit::engines::MariaDb;
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
 use tokio::time::Instant;
 
 use super::{PATIENCE, key, open, request, waiting};
+use crate::common::sessions;
 
 async fn server() -> (MariaDb, String) {
     let server = MariaDb::start().await;
@@ -19,17 +21,9 @@ async fn server() -> (MariaDb, String) {
 async fn a_lost_connection_is_a_lost_lock_and_the_holder_learns_it() {
     let (server, url) = server().await;
     let locks = open(&url).await.locks;
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(matches!(locks.renew(&grant, grant.ttl).await, Renewal::Renewed));
-    let id = server.ask("SELECT connection FROM stanchion_sessions").unwrap();
-    server.ask(&format!("KILL {id}")).unwrap();
-    assert!(matches!(locks.renew(&grant, grant.ttl).await, Renewal::Lost));
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
-    let free = || async {
-        let next = locks.try_acquire(&request("k"), Owner::random()).await;
-        next.is_ok_and(|next| next.fence.number() > grant.fence.number())
-    };
-    eventually(PATIENCE, "the server lets the lock of the ended session go", free).await;
+    let grant = sessions::taken(&*locks).await;
+    end_session(&server);
+    sessions::lost_with_its_session(&*locks, &grant, PATIENCE).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -43,7 +37,7 @@ async fn a_wait_that_runs_out_or_is_given_up_takes_nothing() {
     assert_eq!(e.kind(), ErrorKind::Contended);
     assert_eq!(e.holder().unwrap().fence, Some(grant.fence));
     let waiter = {
-        let b = std::sync::Arc::clone(&b);
+        let b = Arc::clone(&b);
         tokio::spawn(async move { b.wait(&waiting("k"), owner, Instant::now() + PATIENCE).await })
     };
     let blocked = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT GET_LOCK(%'";
@@ -75,80 +69,96 @@ async fn shared_locks_are_unsupported_and_listing_shows_live_holders_only() {
     let e = locks.try_acquire(&request("k").mode(Mode::Shared).unwrap(), Owner::random()).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Unsupported);
     assert!(e.next_step().unwrap().contains("mode=lease"));
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert_eq!(locks.list("", Page::first(9)).await.unwrap()[0].holders[0].fence, Some(grant.fence));
-    locks.release(&grant).await.unwrap();
-    assert!(locks.list("", Page::first(9)).await.unwrap().is_empty());
+    sessions::only_live_holders_are_listed(&*locks).await;
 }
 
-async fn proxied(server: &MariaDb, options: &str) -> (FaultProxy, String) {
-    let proxy = FaultProxy::start(server.addr(), Protocol::Mysql).await;
-    let url = format!("{}?mode=session&ssl-mode=disabled&{options}", server.url_at(proxy.port()));
-    (proxy, url)
+/// Ends the one session that holds a lock.
+fn end_session(server: &MariaDb) {
+    let id = server.ask("SELECT connection FROM stanchion_sessions").unwrap();
+    server.ask(&format!("KILL {id}")).unwrap();
 }
 
 const STALL: Duration = Duration::from_millis(500);
 
+/// A lock that is held through a proxy, and others who talk to the server itself.
+struct Held {
+    locks: Arc<dyn LockBackend>,
+    others: Arc<dyn LockBackend>,
+    grant: Grant,
+    proxy: FaultProxy,
+    server: MariaDb,
+}
+
+impl Held {
+    async fn start(options: &str) -> Self {
+        let (server, direct) = server().await;
+        let proxy = FaultProxy::start(server.addr(), Protocol::Mysql).await;
+        let url = format!("{}?mode=session&ssl-mode=disabled&{options}", server.url_at(proxy.port()));
+        let (locks, others) = (open(&url).await.locks, open(&direct).await.locks);
+        let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+        Self { locks, others, grant, proxy, server }
+    }
+
+    fn stall_renewal(&self) {
+        self.proxy.set_plan(Plan::first("IS_USED_LOCK", Fault::DelayReply(STALL)));
+    }
+
+    /// A renewal that is given up before it is answered.
+    async fn give_up_a_renewal(&self) {
+        self.stall_renewal();
+        let given_up = tokio::time::timeout(STALL / 5, self.locks.renew(&self.grant, self.grant.ttl)).await;
+        assert!(given_up.is_err(), "void: it was answered in time");
+    }
+
+    async fn assert_lost(&self) {
+        let renewed = self.locks.renew(&self.grant, self.grant.ttl).await;
+        assert!(matches!(renewed, Renewal::Lost), "{renewed:?}");
+    }
+
+    async fn assert_release_is_unknown(&self) {
+        let e = self.locks.release(&self.grant).await.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
+    }
+
+    async fn freed(&self, why: &str) {
+        let free = || async { self.others.try_acquire(&request("k"), Owner::random()).await.is_ok() };
+        eventually(PATIENCE, why, free).await;
+    }
+}
+
 /// The late answer of a renewal that was given up says what was true before the session ended.
 #[tokio::test]
 async fn an_answer_that_was_given_up_is_not_taken_for_that_of_the_next_renewal() {
-    let (server, direct) = server().await;
-    let (proxy, url) = proxied(&server, "").await;
-    let (locks, others) = (open(&url).await.locks, open(&direct).await.locks);
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    proxy.set_plan(Plan::first("IS_USED_LOCK", Fault::DelayReply(STALL)));
-    let given_up = tokio::time::timeout(STALL / 5, locks.renew(&grant, grant.ttl)).await;
-    assert!(given_up.is_err(), "void: it was answered in time");
-    let id = server.ask("SELECT connection FROM stanchion_sessions").unwrap();
-    server.ask(&format!("KILL {id}")).unwrap();
-    eventually(PATIENCE, "another one takes it", || async {
-        others.try_acquire(&request("k"), Owner::random()).await.is_ok()
-    })
-    .await;
-    let renewed = locks.renew(&grant, grant.ttl).await;
-    assert!(matches!(renewed, Renewal::Lost), "{renewed:?} while another one holds it");
+    let held = Held::start("").await;
+    held.give_up_a_renewal().await;
+    end_session(&held.server);
+    held.freed("another one takes it").await;
+    held.assert_lost().await;
 }
 
 #[tokio::test]
 async fn a_release_after_a_renewal_that_was_given_up_does_not_say_that_the_lock_was_lost() {
-    let (server, direct) = server().await;
-    let (proxy, url) = proxied(&server, "").await;
-    let (locks, others) = (open(&url).await.locks, open(&direct).await.locks);
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    proxy.set_plan(Plan::first("IS_USED_LOCK", Fault::DelayReply(STALL)));
-    let given_up = tokio::time::timeout(STALL / 5, locks.renew(&grant, grant.ttl)).await;
-    assert!(given_up.is_err(), "void: it was answered in time");
-    let e = locks.release(&grant).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
-    let free = || async { others.try_acquire(&request("k"), Owner::random()).await.is_ok() };
-    eventually(PATIENCE, "it ends with its connection", free).await;
+    let held = Held::start("").await;
+    held.give_up_a_renewal().await;
+    held.assert_release_is_unknown().await;
+    held.freed("it ends with its connection").await;
 }
 
 #[tokio::test]
 async fn a_release_whose_reply_is_lost_is_unknown_and_the_lock_is_free() {
-    let (server, direct) = server().await;
-    let (proxy, url) = proxied(&server, "").await;
-    let (locks, others) = (open(&url).await.locks, open(&direct).await.locks);
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    proxy.set_plan(Plan::first("RELEASE_LOCK", Fault::LoseReply));
-    let e = locks.release(&grant).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
-    let free = || async { others.try_acquire(&request("k"), Owner::random()).await.is_ok() };
-    eventually(PATIENCE, "it is free", free).await;
+    let held = Held::start("").await;
+    held.proxy.set_plan(Plan::first("RELEASE_LOCK", Fault::LoseReply));
+    held.assert_release_is_unknown().await;
+    held.freed("it is free").await;
 }
 
 #[tokio::test]
 async fn a_session_that_does_not_answer_in_time_is_lost_and_closed() {
-    let (server, direct) = server().await;
-    let (proxy, url) = proxied(&server, "timeout=300ms").await;
-    let (locks, others) = (open(&url).await.locks, open(&direct).await.locks);
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    proxy.set_plan(Plan::first("IS_USED_LOCK", Fault::DelayReply(STALL)));
-    let renewed = locks.renew(&grant, grant.ttl).await;
-    assert!(matches!(renewed, Renewal::Lost), "{renewed:?}");
-    let free = || async { others.try_acquire(&request("k"), Owner::random()).await.is_ok() };
-    eventually(PATIENCE, "it is closed", free).await;
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
+    let held = Held::start("timeout=300ms").await;
+    held.stall_renewal();
+    held.assert_lost().await;
+    held.freed("it is closed").await;
+    assert_eq!(held.locks.release(&held.grant).await.unwrap(), Released::NotHeld);
 }
 
 #[tokio::test]

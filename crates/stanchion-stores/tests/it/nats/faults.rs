@@ -11,6 +11,7 @@ use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
 use tokio::time::Instant;
 
 use super::{PATIENCE, key, make_stream, open, request, waiting};
+use crate::common::faults;
 
 async fn plain(url: &str) -> jetstream::Context {
     jetstream::new(async_nats::connect(url).await.unwrap())
@@ -24,20 +25,13 @@ async fn a_restarted_server_is_found_again_and_has_kept_everything() {
     let held = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
     let version = records.put(&key("r"), "v".into(), Cond::Absent, None).await.unwrap();
     server.kill();
-    eventually(PATIENCE, "the loss is noticed", || async {
-        match opened.locks.try_acquire(&request("k"), Owner::random()).await {
-            Err(e) => e.kind() == ErrorKind::Unavailable,
-            Ok(_) => panic!("granted by a dead server"),
-        }
-    })
-    .await;
+    faults::loss_is_noticed(&*opened.locks, "k", PATIENCE).await;
     server.restart().await;
+    // The lock outlived the server, and so this comes before the renewal.
     let e = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Contended, "the lock outlived the server: {e}");
+    assert_eq!(e.kind(), ErrorKind::Contended, "{e}");
     assert!(matches!(opened.locks.renew(&held, Duration::from_secs(5)).await, Renewal::Renewed));
-    assert_eq!(opened.locks.release(&held).await.unwrap(), Released::Released);
-    let again = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(again.fence.number() > held.fence.number());
+    faults::still_held(&*opened.locks, &*opened.locks, &held).await;
     assert_eq!(records.get(&key("r")).await.unwrap().unwrap().version, version);
 }
 
@@ -130,20 +124,9 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     let server = Nats::start().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Nats).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
-    let (owner, write) = (Owner::random(), "PUB $KV.stanchion.o.lock.lost-key ");
-    proxy.set_plan(Plan::first(write, Fault::LoseReply));
-    let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
-    assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
-    // It had run: another owner is refused, the same one gets its own lock.
-    let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Contended);
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    assert_eq!(Some(grant.fence), other.holder().unwrap().fence);
-
-    proxy.set_plan(Plan::first(write, Fault::LoseReply));
-    assert_eq!(locks.release(&grant).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
-    assert_eq!(proxy.counts().lost_replies, 2);
+    // Reads name the key as well, but not as the subject of the message.
+    let write = format!("PUB $KV.stanchion.o.lock.{} ", faults::LOST);
+    faults::lost_replies(&*locks, &proxy, || faults::lose(&proxy, &write)).await;
 }
 
 #[tokio::test]

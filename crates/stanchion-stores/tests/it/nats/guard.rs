@@ -1,26 +1,16 @@
 //! The guard that others use without our code: `guards/nats`.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream::{self, context, kv};
 use async_nats::{Client, HeaderMap};
 use stanchion_core::{FencingToken, Owner};
-use stanchion_testkit::engines::{Nats, Skip};
+use stanchion_testkit::engines::Nats;
 use stanchion_testkit::eventually;
 
 use super::{PATIENCE, make_stream, open, request};
-
-fn guards() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/nats")
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
+use crate::common::example::assert_examples;
 
 async fn accounts(server: &Nats) {
     make_stream(
@@ -31,36 +21,13 @@ async fn accounts(server: &Nats) {
     .await;
 }
 
-const OLD: [&str; 2] = ["5", "00000000000000aa"];
-const NEW: [&str; 2] = ["1837810000000000", "00000000000000bb"];
-const TWIN: [&str; 2] = ["1837810000000000", "00000000000000cc"];
-
 #[tokio::test]
 async fn the_examples_in_other_languages_run_and_are_refused() {
     let server = Nats::start().await;
     accounts(&server).await;
-    for (program, example) in [("python3", "guard.py"), ("node", "guard.mjs")] {
-        let run = |[fence, lease]: [&str; 2]| {
-            let mut command = Command::new(program);
-            command.arg(guards().join("examples").join(example));
-            command.args(["127.0.0.1", &server.port().to_string(), "accounts", &example.replace('.', "-")]);
-            command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
-        };
-        let Ok(first) = run(OLD) else {
-            Skip::new(format!("{program} is not installed")).report();
-            continue;
-        };
-        assert_eq!((text(&first).as_str(), first.status.code()), ("count is 1", Some(0)), "{program}");
-        for count in ["count is 2", "count is 3"] {
-            let next = run(NEW).unwrap();
-            assert_eq!((text(&next).as_str(), next.status.code()), (count, Some(0)), "{program}");
-        }
-        for stale in [OLD, TWIN] {
-            let refused = run(stale).unwrap();
-            assert_eq!(refused.status.code(), Some(3), "{program}");
-            assert!(text(&refused).starts_with("refused"), "{program}");
-        }
-    }
+    assert_examples("nats", &[("python3", "guard.py"), ("node", "guard.mjs")], |command, file| {
+        command.args(["127.0.0.1", &server.port().to_string(), "accounts", &file.replace('.', "-")]);
+    });
 }
 
 /// The recipe in Rust, over a bare client.

@@ -1,34 +1,16 @@
 //! `kill -9` of workers at every point of a guarded call, and of the server meanwhile.
 
-use std::sync::Arc;
-
+use stanchion_testkit::Protocol;
 use stanchion_testkit::engines::Nats;
-use stanchion_testkit::{FaultProxy, Protocol, process};
 
-use crate::guard::kill::{Restart, brief, disturbed, worker};
+use crate::guard::kill::{disturbed, survives};
 
 #[tokio::test]
 async fn nats_survives_kills_at_every_point() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = Nats::start().await;
-    brief(&server.url()).await;
+    survives(Nats::start(), Nats::url).await;
 }
 
 #[tokio::test]
 async fn nats_may_be_restarted_and_cut_off_meanwhile() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = Arc::new(Nats::start().await);
-    let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::Nats).await);
-    let restart = || -> Restart {
-        let server = Arc::clone(&server);
-        Box::pin(async move {
-            server.kill();
-            server.restart().await;
-        })
-    };
-    disturbed(&proxy, &server.url_at(proxy.port()), &server.url(), restart).await;
+    disturbed(Nats::start(), Protocol::Nats, Nats::url_at).await;
 }

@@ -10,34 +10,15 @@ mod tls;
 
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, Faults, StoreFactory};
+use stanchion_core::Key;
+use stanchion_testkit::conformance::{Faults, StoreFactory};
 use stanchion_testkit::engines::{Nats, Shared};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
+use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
-fn waiting(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::Forever)
-}
 
 /// Makes a stream with a bare client, as somebody else would.
 async fn make_stream(url: &str, name: &str, settings: &str) {
@@ -46,11 +27,6 @@ async fn make_stream(url: &str, name: &str, settings: &str) {
     let made = client.request(format!("$JS.API.STREAM.CREATE.KV_{name}"), config.into()).await.unwrap();
     let made = String::from_utf8_lossy(&made.payload).into_owned();
     assert!(!made.contains("\"error\""), "{made}");
-}
-
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    Client::new(opened.locks, opened.records).separate()
 }
 
 /// How a user's key looks on the wire.
@@ -81,16 +57,10 @@ async fn nats_server() -> StoreFactory {
     let server = Shared::<Nats>::get().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Nats).await;
     let url = server.url_at(proxy.port());
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .faults(Wire(proxy))
+    factory_of(server, url, separate_client).faults(Wire(proxy))
 }
 
 stanchion_testkit::conformance_tests!(nats_conformance, nats_server, suites: [records, locks, leases, fused], except: [
     waiters_are_served_in_order, // JetStream has no queue: whoever writes first has the lock
 ]);
-stanchion_testkit::process_tests!(nats_processes, nats_server, client);
+stanchion_testkit::process_tests!(nats_processes, nats_server, separate_client);

@@ -1,33 +1,16 @@
 //! `natss:` against a server with a certificate of its own.
 
-use std::path::Path;
-use std::process::Command;
-
 use stanchion_core::{ErrorKind, Owner};
 use stanchion_testkit::engines::Nats;
 
 use super::{open, refused, request};
-
-fn certificate(folder: &Path, name: &str) -> String {
-    let (key, certificate) = (folder.join(format!("{name}.key")), folder.join(format!("{name}.pem")));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
-        .args(["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .output()
-        .expect("openssl makes the test's certificates");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    certificate.display().to_string()
-}
+use crate::common::certificate::{key_of, self_signed};
 
 #[tokio::test]
 async fn tls_trusts_the_given_authority_and_no_other_and_shows_its_own_certificate() {
     let folder = tempfile::tempdir().unwrap();
-    let (ours, foreign) = (certificate(folder.path(), "ours"), certificate(folder.path(), "foreign"));
-    let key = ours.replace(".pem", ".key");
+    let (ours, foreign) = (self_signed(folder.path(), "ours", "test"), self_signed(folder.path(), "foreign", "test"));
+    let key = key_of(&ours);
     let tls = format!("tls {{ cert_file: \"{ours}\", key_file: \"{key}\", ca_file: \"{ours}\", verify: true }}");
     let server = Nats::options().config(tls).start().await;
     let at = format!("natss://127.0.0.1:{}", server.port());
@@ -48,7 +31,7 @@ async fn tls_trusts_the_given_authority_and_no_other_and_shows_its_own_certifica
 async fn tls_is_not_left_out_when_the_server_has_none() {
     let server = Nats::start().await;
     let folder = tempfile::tempdir().unwrap();
-    let ours = certificate(folder.path(), "ours");
+    let ours = self_signed(folder.path(), "ours", "test");
     let e = refused(&format!("natss://127.0.0.1:{}/?ca={ours}", server.port())).await;
     assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
 }

@@ -7,6 +7,7 @@ use stanchion_testkit::engines::Postgres;
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
 use super::{PATIENCE, key, open, plain, refused, request};
+use crate::common::faults;
 
 async fn proxy(server: &Postgres) -> FaultProxy {
     FaultProxy::start(std::net::SocketAddr::from(([127, 0, 0, 1], server.port())), Protocol::Postgres).await
@@ -71,11 +72,7 @@ async fn a_silent_network_ends_in_a_timeout() {
     let server = Postgres::start().await;
     let proxy = proxy(&server).await;
     let store = open(&format!("{}?sslmode=disable&timeout=300ms", server.url_at(proxy.port()))).await;
-    let records = store.records.unwrap();
-    proxy.set_plan(Plan::first("record_put", Fault::DelayReply(PATIENCE)));
-    let e = records.put(&key("k"), "v".into(), Cond::Absent, None).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::OutcomeUnknown, "{e}");
-    assert_eq!(records.get(&key("k")).await.unwrap().unwrap().value, "v", "a new connection takes over");
+    faults::silent_write(&*store.records.unwrap(), &proxy, "record_put", PATIENCE).await;
 }
 
 #[tokio::test]
@@ -124,16 +121,7 @@ async fn fences_and_acknowledged_records_survive_the_kill_of_the_server() {
 async fn the_server_being_away_is_unavailable_and_passes() {
     let server = Postgres::start().await;
     let store = open(&format!("{}?timeout=2s", server.url())).await;
-    server.stop().await;
-    let e = store.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert!(matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::OutcomeUnknown), "{e}");
-    let e = store.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
-    server.restart().await;
-    stanchion_testkit::eventually(PATIENCE, "it works again", || async {
-        store.locks.try_acquire(&request("k"), Owner::random()).await.is_ok()
-    })
-    .await;
+    faults::away(&*store.locks, &server, PATIENCE).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! The SQL guard on real tables, from plain SQL and from other languages.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use stanchion_core::Owner;
@@ -8,16 +7,13 @@ use stanchion_testkit::engines::Postgres;
 use tokio_postgres::Client;
 
 use super::{open, plain, request};
-
-fn guards() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("guards/postgres")
-}
+use crate::common::example::guards;
 
 /// A server with one protected account of 100.
 async fn account() -> (Postgres, Client) {
     let server = Postgres::start().await;
     let client = plain(&server.url()).await;
-    let install = std::fs::read_to_string(guards().join("install.sql")).unwrap();
+    let install = std::fs::read_to_string(guards("postgres").join("install.sql")).unwrap();
     client.batch_execute(&install).await.unwrap();
     client.batch_execute(&install).await.expect("it runs again without harm");
     let setup = "CREATE TABLE accounts (id int PRIMARY KEY, balance int NOT NULL, extra json);
@@ -109,7 +105,7 @@ async fn other_languages_use_it_with_a_token_of_ours() {
         let grant = locks.try_acquire(&request("account:1"), Owner::random()).await.unwrap();
         let run = |fence: u64| {
             let mut command = Command::new(program);
-            command.arg(guards().join("examples").join(script));
+            command.arg(guards("postgres").join("examples").join(script));
             command.args(["1", &fence.to_string(), &grant.fence.lease_id()]).env("DATABASE_URL", server.url());
             let done = command.output().unwrap_or_else(|e| panic!("{program} is needed for this test: {e}"));
             (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
@@ -132,7 +128,7 @@ async fn it_installs_and_works_through_psql_alone() {
         let done = done.unwrap_or_else(|e| panic!("psql is needed for this test: {e}"));
         String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).trim().to_owned()
     };
-    psql(&["-1", "-f", guards().join("install.sql").to_str().unwrap()]);
+    psql(&["-1", "-f", guards("postgres").join("install.sql").to_str().unwrap()]);
     psql(&["-c", "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)"]);
     psql(&["-c", "SELECT stanchion_guard.protect('t')"]);
     assert_eq!(

@@ -4,6 +4,7 @@
 mod faults;
 mod fused;
 mod guard;
+mod payments;
 mod pooler;
 mod queue;
 mod session;
@@ -15,34 +16,14 @@ mod xact;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, StoreFactory};
+use stanchion_testkit::conformance::StoreFactory;
 use stanchion_testkit::engines::{Postgres, Shared};
 use stanchion_testkit::{FaultProxy, Protocol};
 
+use crate::common::{client, factory_of, key, open, refused, request, waiting};
+
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-pub(crate) async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}; {:?}", e.next_step()))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-pub(crate) fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
-fn waiting(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::Forever)
-}
 
 /// A bare client, so that the server is seen without our code.
 pub(crate) async fn plain(url: &str) -> tokio_postgres::Client {
@@ -56,22 +37,7 @@ async fn factory(options: &str) -> StoreFactory {
     let upstream = std::net::SocketAddr::from(([127, 0, 0, 1], server.port()));
     let proxy = Arc::new(FaultProxy::start(upstream, Protocol::Postgres).await);
     let url = format!("{}?{options}", server.url_at(proxy.port()));
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .faults(proxy)
-}
-
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    let client = Client::new(opened.locks, opened.records);
-    match opened.fused {
-        Some(fused) => client.fused(fused),
-        None => client,
-    }
+    factory_of(server, url, client).faults(proxy)
 }
 
 async fn leases() -> StoreFactory {

@@ -8,20 +8,7 @@ use stanchion_testkit::engines::Postgres;
 use tokio::time::Instant;
 
 use super::{PATIENCE, open, request, waiting};
-
-/// Waits for the lock as `Locks` does: ask, wait, ask again.
-async fn acquire(locks: Arc<dyn LockBackend>, name: &str, owner: Owner) -> stanchion_core::Grant {
-    let req = waiting(name);
-    loop {
-        match locks.try_acquire(&req, owner).await {
-            Ok(grant) => return grant,
-            Err(e) if e.kind() == ErrorKind::Contended => {
-                locks.wait(&req, owner, Instant::now() + PATIENCE).await.unwrap();
-            }
-            Err(e) => panic!("{e}"),
-        }
-    }
-}
+use crate::common::obtain;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newcomer_does_not_pass_those_who_wait() {
@@ -43,7 +30,8 @@ async fn a_dead_waiter_holds_up_the_queue_for_a_second_at_most() {
     let locks = open(&server.url()).await.locks;
     let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
     locks.try_acquire(&waiting("k"), Owner::random()).await.unwrap_err(); // never seen again
-    let next = tokio::spawn(acquire(Arc::clone(&locks), "k", Owner::random()));
+    let waiter = Arc::clone(&locks);
+    let next = tokio::spawn(async move { obtain(&*waiter, &waiting("k"), Owner::random(), PATIENCE).await });
     let shown = |n| {
         let locks = Arc::clone(&locks);
         async move { locks.list("k", Page::first(1)).await.unwrap()[0].waiters.len() == n }
@@ -129,7 +117,7 @@ async fn thirty_two_tasks_share_one_key_fairly() {
                 ready.wait().await;
                 let end = Instant::now() + Duration::from_secs(3);
                 while Instant::now() < end {
-                    let grant = acquire(Arc::clone(&locks), "hot", Owner::random()).await;
+                    let grant = obtain(&*locks, &waiting("hot"), Owner::random(), PATIENCE).await;
                     assert!(grant.fence.number() > last, "fences grow");
                     last = grant.fence.number();
                     assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use stanchion_core::{ErrorKind, Mode, Owner, Page, Released, Renewal};
+use stanchion_core::{ErrorKind, Mode, Owner};
 use stanchion_testkit::engines::Postgres;
 use tokio::time::Instant;
 
 use super::{PATIENCE, open, plain, request, waiting};
+use crate::common::sessions;
 
 async fn server() -> (Postgres, String) {
     let server = Postgres::start().await;
@@ -18,21 +19,10 @@ async fn server() -> (Postgres, String) {
 async fn a_lost_connection_is_a_lost_lock_and_the_holder_learns_it() {
     let (server, url) = server().await;
     let locks = open(&url).await.locks;
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(matches!(locks.renew(&grant, grant.ttl).await, Renewal::Renewed));
+    let grant = sessions::taken(&*locks).await;
     let admin = plain(&server.url()).await;
     admin.query("SELECT pg_terminate_backend(pid) FROM stanchion.session_holders", &[]).await.unwrap();
-    assert!(matches!(locks.renew(&grant, grant.ttl).await, Renewal::Lost));
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
-    // The server ends the session a little after it says so.
-    let free = || async {
-        locks
-            .try_acquire(&request("k"), Owner::random())
-            .await
-            .is_ok_and(|next| next.fence.number() > grant.fence.number())
-    };
-    stanchion_testkit::eventually(Duration::from_secs(10), "the server lets the lock of the ended session go", free)
-        .await;
+    sessions::lost_with_its_session(&*locks, &grant, Duration::from_secs(10)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -85,8 +75,5 @@ async fn slots_are_unsupported_and_listing_shows_live_holders_only() {
     let locks = open(&url).await.locks;
     let e = locks.try_acquire(&request("k").mode(Mode::Slots(2)).unwrap(), Owner::random()).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Unsupported);
-    let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert_eq!(locks.list("", Page::first(9)).await.unwrap()[0].holders[0].fence, Some(grant.fence));
-    locks.release(&grant).await.unwrap();
-    assert!(locks.list("", Page::first(9)).await.unwrap().is_empty());
+    sessions::only_live_holders_are_listed(&*locks).await;
 }

@@ -1,38 +1,24 @@
 //! `sslmode` against a server with a certificate of its own.
 
+use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
-use std::process::Command;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use stanchion_core::{ErrorKind, Owner};
 use stanchion_testkit::engines::Postgres;
 
 use super::{PATIENCE, open, plain, refused, request};
-
-fn openssl(dir: &Path, words: &str) {
-    let made = Command::new("openssl").args(words.split(' ')).current_dir(dir).output();
-    let made = made.unwrap_or_else(|e| panic!("openssl is needed for this test: {e}"));
-    assert!(made.status.success(), "openssl {words}: {}", String::from_utf8_lossy(&made.stderr));
-}
+use crate::common::certificate::{KEY, openssl};
 
 /// Gives the running server a certificate for `localhost`, and returns the file of the authority that signed it.
 async fn encrypt(server: &Postgres) -> PathBuf {
     let data = server.dir().join("data");
-    let ec = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-    openssl(&data, &format!("req -x509 {ec} -days 2 -subj /CN=authority -keyout ca.key -out ca.crt"));
-    openssl(
-        &data,
-        &format!(
-            "req {ec} -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout server.key -out server.csr"
-        ),
-    );
-    openssl(
-        &data,
-        "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -copy_extensions copy -days 2 -out server.crt",
-    );
+    let authority = ["-days", "2", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.crt"];
+    openssl(&data, [&["req", "-x509"][..], &KEY, &authority].concat());
+    let asked = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+    openssl(&data, [&["req"][..], &KEY, &asked, &["-keyout", "server.key", "-out", "server.csr"]].concat());
+    let by = ["x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"];
+    openssl(&data, [&by[..], &["-copy_extensions", "copy", "-days", "2", "-out", "server.crt"]].concat());
     let (certificate, key) = (data.join("server.crt"), data.join("server.key"));
     let owner = fs::metadata(&data).unwrap();
     for file in [&certificate, &key] {

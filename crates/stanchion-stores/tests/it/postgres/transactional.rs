@@ -1,106 +1,20 @@
 //! A claim, the caller's writes and the answer in one transaction.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::claim::{Asked, Body, Claim, Event, Outcome, Response, Wish, ask};
-use stanchion_core::{
-    Call, CallKey, ClaimId, Cond, ErrorKind, Fingerprint, Guard, Page, Policy, Ran, RecordStore, Reply, Scope,
-};
+use stanchion_core::claim::{Body, Claim, Event, Outcome, Response};
+use stanchion_core::{Call, ClaimId, Cond, ErrorKind, Guard, Page, Policy, Ran, Reply};
 use stanchion_stores::InTransaction;
-use stanchion_stores::postgres::{TransactionClaim, claim_in_transaction, claim_in_transaction_of, install_sql};
+use stanchion_stores::postgres::{claim_in_transaction, claim_in_transaction_of, install_sql};
 use stanchion_testkit::engines::Postgres;
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
-use tokio_postgres::{Client, Transaction};
+use tokio_postgres::Client;
 
+use super::payments::{effect, effects, pay, server, work};
 use super::{PATIENCE, open, plain};
+use crate::common::transaction::{answer, call, outside, run};
 use crate::kills::{Worker, fleet};
-
-const EFFECTS: &str = "CREATE TABLE effects (key text NOT NULL, body text NOT NULL)";
-
-fn call(principal: &str, key: &str, payload: &str) -> Call {
-    let scope = Scope::new(principal, "billing", "send_invoice").unwrap();
-    let policy = Policy::default().effect(stanchion_core::Effect::Transactional);
-    Call::new(scope, policy).key(CallKey::new(key).unwrap(), Fingerprint::of_bytes(payload.as_bytes()))
-}
-
-fn run(entered: InTransaction<TransactionClaim>) -> TransactionClaim {
-    match entered {
-        InTransaction::Run(claim) => claim,
-        other @ InTransaction::Answer(..) => panic!("expected to run: {other:?}"),
-    }
-}
-
-fn answer(entered: InTransaction<TransactionClaim>) -> String {
-    match entered {
-        InTransaction::Answer(Outcome::Ok, response) => String::from_utf8(response.bytes().unwrap().to_vec()).unwrap(),
-        other => panic!("expected an answer: {other:?}"),
-    }
-}
-
-async fn effect(transaction: &Transaction<'_>, key: &str, body: &str) {
-    transaction.execute("INSERT INTO effects VALUES ($1, $2)", &[&key, &body]).await.unwrap();
-}
-
-/// One try, as an application does it.
-async fn pay(client: &mut Client, call: &Call, body: &str) -> String {
-    let transaction = client.transaction().await.unwrap();
-    let claim = match claim_in_transaction(&transaction, call).await.unwrap() {
-        InTransaction::Run(claim) => claim,
-        known => return answer(known),
-    };
-    effect(&transaction, call.key.as_ref().unwrap().0.as_str(), body).await;
-    claim.done(&transaction, Outcome::Ok, Response::new("200", body.to_owned())).await.unwrap();
-    transaction.commit().await.unwrap();
-    body.to_owned()
-}
-
-async fn effects(client: &Client) -> BTreeMap<String, Vec<String>> {
-    let mut found = BTreeMap::<_, Vec<_>>::new();
-    for row in client.query("SELECT key, body FROM effects", &[]).await.unwrap() {
-        found.entry(row.get(0)).or_default().push(row.get(1));
-    }
-    found
-}
-
-/// A server with our tables and the application's.
-async fn server() -> (Postgres, Client, Arc<dyn RecordStore>) {
-    let server = Postgres::start().await;
-    let records = open(&server.url()).await.records.unwrap();
-    let client = plain(&server.url()).await;
-    client.batch_execute(EFFECTS).await.unwrap();
-    (server, client, records)
-}
-
-/// `together`: the effect is in the claim's transaction; else in one of its own, as in articles.
-async fn work(mut worker: Worker, together: bool) {
-    let (mut client, other) = (plain(&worker.target).await, plain(&worker.target).await);
-    for key in worker.keys() {
-        let call = call("alice", &key, "1");
-        let transaction = client.transaction().await.unwrap();
-        let body = match claim_in_transaction(&transaction, &call).await.unwrap() {
-            InTransaction::Run(claim) => {
-                worker.pass("claimed");
-                let body = worker.body();
-                if together {
-                    effect(&transaction, &key, &body).await;
-                } else {
-                    other.execute("INSERT INTO effects VALUES ($1, $2)", &[&key, &body]).await.unwrap();
-                }
-                worker.pass("written");
-                claim.done(&transaction, Outcome::Ok, Response::new("200", body.clone())).await.unwrap();
-                worker.pass("done");
-                worker.pass_soon("committing");
-                transaction.commit().await.unwrap();
-                worker.pass("committed");
-                body
-            }
-            known => answer(known),
-        };
-        worker.answer(&key, &body);
-    }
-}
 
 #[tokio::test]
 async fn killed_workers_leave_exactly_one_effect_for_each_key() {
@@ -245,17 +159,6 @@ async fn a_serialization_failure_is_a_conflict() {
     assert_eq!((e.kind(), e.ran()), (ErrorKind::Conflict, Ran::No), "{e}");
     late.rollback().await.unwrap();
     assert_eq!(pay(&mut other, &call, "again").await, "body");
-}
-
-/// The claim of a call outside any transaction.
-fn outside(call: &Call, lease: Duration) -> Claim {
-    let (key, fingerprint) = call.key.clone().unwrap();
-    let mut wish = Wish::new(call.scope.clone(), key, fingerprint);
-    wish.lease = lease;
-    match ask(None, false, &wish) {
-        Asked::Claim(claim) => claim,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[tokio::test]

@@ -171,13 +171,8 @@ async fn write(store: &Arc<dyn RecordStore>, counter: &Key, way: Way, fence: Fen
 }
 
 /// Two holders after a fail-over increment the same counter in another store; the first one writes last.
-async fn increments(way: Way) -> (u32, u32) {
-    let folder = tempfile::tempdir().unwrap();
-    let protected = match cfg!(feature = "sqlite") {
-        true => format!("sqlite:{}", folder.path().join("protected.db").display()),
-        false => "memory:".to_owned(),
-    };
-    let store = open(&protected).await.records.unwrap();
+async fn increments(protected: &str, way: Way) -> (u32, u32) {
+    let store = open(protected).await.records.unwrap();
     let counter = key("counter");
     store.put(&counter, "0".into(), Cond::Absent, None).await.unwrap();
 
@@ -206,8 +201,16 @@ async fn increments(way: Way) -> (u32, u32) {
 
 #[tokio::test]
 async fn a_protected_store_with_fences_keeps_every_acknowledged_increment_through_a_fail_over() {
-    let (acknowledged, kept) = increments(Way::FirstTouch).await;
-    assert_eq!(kept, acknowledged, "every acknowledged increment is there, and no other");
-    let (acknowledged, kept) = increments(Way::Unfenced).await;
-    assert!(kept < acknowledged, "void: without the fence {kept} of {acknowledged} were kept as well");
+    let folder = tempfile::tempdir().unwrap();
+    let mut stores = vec![["memory:".to_owned(), "memory:".to_owned()]];
+    if cfg!(feature = "sqlite") {
+        stores.push(["fenced.db", "unfenced.db"].map(|file| format!("sqlite:{}", folder.path().join(file).display())));
+    }
+    for [fenced, unfenced] in stores {
+        let (acknowledged, kept) = increments(&fenced, Way::FirstTouch).await;
+        assert_eq!(kept, acknowledged, "{fenced}: every acknowledged increment is there, and no other");
+        assert_eq!(acknowledged, 1, "{fenced}: void: the newer one was refused");
+        let (acknowledged, kept) = increments(&unfenced, Way::Unfenced).await;
+        assert!(kept < acknowledged, "void: without the fence {kept} of {acknowledged} were kept as well");
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use stanchion_core::{Cond, ErrorKind, Owner, Page, Ran, Released, Renewal, Survives};
+use stanchion_core::{Cond, ErrorKind, Owner, Ran, Released, Renewal, Survives};
 use stanchion_stores::{Durability, OpenOptions};
 use stanchion_testkit::engines::Redis;
-use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually};
+use stanchion_testkit::{FaultProxy, Protocol};
 
-use super::{PATIENCE, key, open, plain, refused, request, waiting};
+use super::{PATIENCE, key, open, plain, refused, request};
+use crate::common::faults;
 
 #[tokio::test]
 async fn a_wrong_password_is_denied_and_never_shown() {
@@ -70,13 +71,7 @@ async fn a_restarted_server_is_found_again_and_fences_still_grow() {
     let opened = open(&server.url()).await;
     let before = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
     server.kill();
-    eventually(PATIENCE, "the loss is noticed", || async {
-        match opened.locks.try_acquire(&request("k"), Owner::random()).await {
-            Err(e) => e.kind() == ErrorKind::Unavailable,
-            Ok(_) => panic!("granted by a dead server"),
-        }
-    })
-    .await;
+    faults::loss_is_noticed(&*opened.locks, "k", PATIENCE).await;
     server.restart().await;
     // Nothing was kept, the counter neither: time keeps the fence above all earlier ones.
     let after = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
@@ -87,23 +82,7 @@ async fn a_restarted_server_is_found_again_and_fences_still_grow() {
 #[tokio::test]
 async fn a_waiter_survives_the_restart_of_the_server() {
     let server = Redis::options().aof(true).start().await;
-    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
-    let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    let waiter = tokio::spawn(async move {
-        let (request, owner, until) = (waiting("k"), Owner::random(), tokio::time::Instant::now() + PATIENCE);
-        while tokio::time::Instant::now() < until {
-            if let Ok(grant) = b.try_acquire(&request, owner).await {
-                return Some(grant);
-            }
-            drop(b.wait(&request, owner, until).await);
-        }
-        None
-    });
-    eventually(PATIENCE, "it waits", || async { !a.list("k", Page::first(1)).await.unwrap()[0].waiters.is_empty() })
-        .await;
-    server.restart().await;
-    eventually(PATIENCE, "the release goes through", || async { a.release(&held).await.is_ok() }).await;
-    assert!(waiter.await.unwrap().is_some(), "the waiter was never granted");
+    faults::waiter_survives(&server.url(), PATIENCE, server.restart()).await;
 }
 
 #[tokio::test]
@@ -111,19 +90,7 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     let server = Redis::start().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
-    let owner = Owner::random();
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
-    assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
-    // It had run: another owner is refused, the same one gets its own lock.
-    let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Contended);
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    assert_eq!(Some(grant.fence), other.holder().unwrap().fence);
-
-    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
-    assert_eq!(locks.release(&grant).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
+    faults::lost_replies(&*locks, &proxy, || faults::lose(&proxy, faults::LOST)).await;
 }
 
 #[tokio::test]

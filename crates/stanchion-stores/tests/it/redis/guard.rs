@@ -2,19 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use stanchion_core::{FencingToken, Owner};
-use stanchion_testkit::engines::{Redis, Skip};
+use stanchion_testkit::engines::Redis;
 use stanchion_testkit::eventually;
 
 use super::{PATIENCE, open, plain, request};
-
-fn guards() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/redis")
-}
+use crate::common::example::{NEW, OLD, TWIN, assert_examples, guards, text};
 
 /// `redis-cli` from beside the running server, with the libraries which that server has loaded.
 fn redis_cli(server: &Redis) -> Command {
@@ -25,21 +22,14 @@ fn redis_cli(server: &Redis) -> Command {
         files.filter(|file| file.to_string_lossy().contains(".so")).filter_map(Path::parent).collect();
     let mut command = Command::new(process.join("exe").canonicalize().unwrap().with_file_name("redis-cli"));
     command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap());
-    command.current_dir(guards()).args(["-p", &server.port().to_string()]);
+    command.current_dir(guards("redis")).args(["-p", &server.port().to_string()]);
     command
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().replace('\n', " ")
 }
 
 fn eval(server: &Redis, script: &str, arguments: &[&str]) -> String {
     text(&redis_cli(server).args(["--eval", script, "account", ","]).args(arguments).output().unwrap())
+        .replace('\n', " ")
 }
-
-const OLD: [&str; 2] = ["5", "00000000000000aa"];
-const NEW: [&str; 2] = ["1837810000000000", "00000000000000bb"];
 
 #[tokio::test]
 async fn a_stale_token_is_refused_from_the_shell() {
@@ -53,7 +43,7 @@ async fn a_stale_token_is_refused_from_the_shell() {
     assert_eq!(eval(&server, "touch.lua", &NEW), "1 balance 100");
     assert_eq!(write(OLD, "666"), format!("0 {}", NEW[0]), "the refusal names the floor");
     assert_eq!(eval(&server, "touch.lua", &OLD), format!("0 {}", NEW[0]));
-    assert_eq!(eval(&server, "touch.lua", &[NEW[0], "00000000000000cc"]), format!("0 {}", NEW[0]), "a twin number");
+    assert_eq!(eval(&server, "touch.lua", &TWIN), format!("0 {}", NEW[0]), "a twin number");
     assert_eq!(write(NEW, "90"), "1");
     assert_eq!(eval(&server, "touch.lua", &NEW), "1 balance 90");
 }
@@ -74,24 +64,9 @@ async fn the_guard_keeps_its_own_field_and_its_arguments() {
 #[tokio::test]
 async fn the_examples_in_other_languages_run_and_are_refused() {
     let server = Redis::start().await;
-    for (program, example) in [("python3", "guard.py"), ("node", "guard.mjs")] {
-        let run = |[fence, lease]: [&str; 2]| {
-            let mut command = Command::new(program);
-            command.arg(guards().join("examples").join(example));
-            command.args(["127.0.0.1", &server.port().to_string(), example]);
-            command.env("STANCHION_FENCE", fence).env("STANCHION_LEASE_ID", lease).output()
-        };
-        let Ok(first) = run(OLD) else {
-            Skip::new(format!("{program} is not installed")).report();
-            continue;
-        };
-        assert_eq!((text(&first).as_str(), first.status.code()), ("count is 1", Some(0)), "{program}");
-        let second = run(NEW).unwrap();
-        assert_eq!((text(&second).as_str(), second.status.code()), ("count is 2", Some(0)), "{program}");
-        let stale = run(OLD).unwrap();
-        assert_eq!(stale.status.code(), Some(3), "{program}");
-        assert!(text(&stale).starts_with("refused"), "{program}");
-    }
+    assert_examples("redis", &[("python3", "guard.py"), ("node", "guard.mjs")], |command, file| {
+        command.args(["127.0.0.1", &server.port().to_string(), file]);
+    });
 }
 
 /// A fence that only writes are checked against: what most texts describe. It lives here and nowhere else.

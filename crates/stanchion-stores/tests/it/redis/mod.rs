@@ -11,37 +11,17 @@ mod tls;
 use std::ops::Deref;
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, StoreFactory, fused as fused_suite, leases, locks, records, run_all};
+use stanchion_testkit::conformance::{StoreFactory, fused as fused_suite, leases, locks, records, run_all};
 use stanchion_testkit::engines::{Redis, Shared, Valkey};
 use stanchion_testkit::{FaultProxy, Protocol};
+
+use crate::common::{client, factory_of, key, open, refused, request, waiting};
 
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
-fn waiting(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::Forever)
-}
-
 /// Runs one command with a bare client, so that the server is seen without our code.
-async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
+pub(crate) async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
     let client = redis::Client::open(server.url()).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     let mut command = redis::cmd(words[0]);
@@ -51,26 +31,11 @@ async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
     command.query_async(&mut connection).await.unwrap()
 }
 
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    let client = Client::new(opened.locks, opened.records);
-    match opened.fused {
-        Some(fused) => client.fused(fused),
-        None => client,
-    }
-}
-
 /// All clients go through the proxy; the server lives as long as the factory.
 async fn factory<S: Deref<Target = Redis> + Send + Sync + 'static>(server: S) -> StoreFactory {
     let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
     let url = server.url_at(proxy.port());
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .faults(proxy)
+    factory_of(server, url, client).faults(proxy)
 }
 
 async fn redis_server() -> StoreFactory {

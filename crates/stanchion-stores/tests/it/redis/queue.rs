@@ -8,6 +8,7 @@ use stanchion_testkit::engines::Redis;
 use stanchion_testkit::process::{self, Child};
 
 use super::{PATIENCE, key, open, request, waiting};
+use crate::common::obtain;
 
 type Locks = Arc<dyn LockBackend>;
 
@@ -30,18 +31,6 @@ async fn join(locks: &Locks, name: &str) -> Owner {
     owner
 }
 
-async fn obtain(locks: &Locks, name: &str, owner: Owner) -> Grant {
-    let (request, until) = (waiting(name), tokio::time::Instant::now() + PATIENCE);
-    loop {
-        match locks.try_acquire(&request, owner).await {
-            Ok(grant) => return grant,
-            Err(e) if e.kind() == ErrorKind::Contended && tokio::time::Instant::now() < until => {}
-            Err(e) => panic!("{e}"),
-        }
-        locks.wait(&request, owner, until).await.unwrap();
-    }
-}
-
 #[tokio::test]
 async fn a_newcomer_does_not_pass_the_queue() {
     let server = Redis::start().await;
@@ -52,7 +41,7 @@ async fn a_newcomer_does_not_pass_the_queue() {
     // Free, but promised: neither somebody who does not wait nor somebody who does gets in between.
     assert_eq!(c.try_acquire(&request("k"), Owner::random()).await.unwrap_err().kind(), ErrorKind::Contended);
     assert_eq!(c.try_acquire(&waiting("k"), Owner::random()).await.unwrap_err().kind(), ErrorKind::Contended);
-    let granted = obtain(&b, "k", first).await;
+    let granted = obtain(&*b, &waiting("k"), first, PATIENCE).await;
     assert!(granted.fence.number() > held.fence.number());
 }
 
@@ -95,26 +84,47 @@ async fn the_listing_shows_the_queue_in_order() {
     assert_eq!(labels, ["one", "two"]);
 }
 
+/// Another process that waits, in the same test.
+#[expect(clippy::print_stdout, reason = "a helper speaks to its test")]
+async fn waits_for_ever() {
+    let locks = open(&std::env::var("STORE").unwrap()).await.locks;
+    join(&locks, "k").await;
+    println!("READY");
+    std::future::pending().await
+}
+
+/// A lock that is held, and two who wait for it: another process, and behind it one of ours.
+struct Behind {
+    server: Redis,
+    a: Locks,
+    b: Locks,
+    held: Grant,
+    first: Child,
+    next: Owner,
+}
+
+async fn behind() -> Behind {
+    let server = Redis::start().await;
+    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
+    let held = take(&a, "k").await;
+    let mut first = Child::rerun_this_test_with(&[("STORE", &server.url())]);
+    first.expect_line("READY", PATIENCE).await;
+    let next = join(&b, "k").await;
+    Behind { server, a, b, held, first, next }
+}
+
 /// The head of the queue dies with SIGKILL while it waits: the release finds its channel without a
 /// listener and calls the next one at once.
 #[tokio::test]
 async fn a_killed_waiter_does_not_hold_up_the_next() {
     if process::is_helper() {
-        let locks = open(&std::env::var("STORE").unwrap()).await.locks;
-        join(&locks, "k").await;
-        println!("READY");
-        return std::future::pending().await;
+        return waits_for_ever().await;
     }
-    let server = Redis::start().await;
-    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
-    let held = take(&a, "k").await;
-    let mut dead = Child::rerun_this_test_with(&[("STORE", &server.url())]);
-    dead.expect_line("READY", PATIENCE).await;
-    let next = join(&b, "k").await;
+    let Behind { server: _server, a, b, held, first: mut dead, next } = behind().await;
     dead.kill();
     let start = Instant::now();
     a.release(&held).await.unwrap();
-    obtain(&b, "k", next).await;
+    obtain(&*b, &waiting("k"), next, PATIENCE).await;
     assert!(start.elapsed() < Duration::from_millis(900), "took {:?}", start.elapsed());
 }
 
@@ -122,22 +132,14 @@ async fn a_killed_waiter_does_not_hold_up_the_next() {
 #[tokio::test]
 async fn a_frozen_waiter_costs_its_reservation_and_no_more() {
     if process::is_helper() {
-        let locks = open(&std::env::var("STORE").unwrap()).await.locks;
-        join(&locks, "k").await;
-        println!("READY");
-        return std::future::pending().await;
+        return waits_for_ever().await;
     }
-    let server = Redis::start().await;
-    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
-    let held = take(&a, "k").await;
-    let mut frozen = Child::rerun_this_test_with(&[("STORE", &server.url())]);
-    frozen.expect_line("READY", PATIENCE).await;
-    let next = join(&b, "k").await;
+    let Behind { server: _server, a, b, held, first: frozen, next } = behind().await;
     frozen.pause();
     let start = Instant::now();
     a.release(&held).await.unwrap();
     assert_eq!(b.try_acquire(&waiting("k"), next).await.unwrap_err().kind(), ErrorKind::Contended);
-    obtain(&b, "k", next).await;
+    obtain(&*b, &waiting("k"), next, PATIENCE).await;
     assert!(start.elapsed() < Duration::from_secs(4), "took {:?}", start.elapsed());
     frozen.resume();
 }
@@ -150,7 +152,7 @@ async fn an_expired_lease_wakes_the_waiter_by_timer() {
     let start = Instant::now();
     a.try_acquire(&short, Owner::random()).await.unwrap();
     let next = Owner::random();
-    obtain(&b, "k", next).await;
+    obtain(&*b, &waiting("k"), next, PATIENCE).await;
     let took = start.elapsed();
     assert!(took >= Duration::from_millis(300) && took < Duration::from_millis(900), "took {took:?}");
 }
@@ -166,7 +168,7 @@ async fn many_tasks_of_many_clients_never_share_and_all_are_served() {
             let (locks, inside) = (Arc::clone(&locks), Arc::clone(&inside));
             tasks.spawn(async move {
                 for _ in 0..25 {
-                    let grant = obtain(&locks, "k", Owner::random()).await;
+                    let grant = obtain(&*locks, &waiting("k"), Owner::random(), PATIENCE).await;
                     assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0, "two inside");
                     tokio::task::yield_now().await;
                     inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);

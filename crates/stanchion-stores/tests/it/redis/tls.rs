@@ -1,35 +1,19 @@
 //! `rediss:` against a server with a certificate of its own.
 
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::Command;
 
 use stanchion_core::{ErrorKind, Owner};
 use stanchion_testkit::engines::Redis;
 
 use super::{open, refused, request};
-
-fn certificate(folder: &Path, name: &str) -> String {
-    let (key, certificate) = (folder.join(format!("{name}.key")), folder.join(format!("{name}.pem")));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
-        .args(["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .output()
-        .expect("openssl makes the test's certificates");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    certificate.display().to_string()
-}
+use crate::common::certificate::{key_of, self_signed};
 
 #[tokio::test]
 async fn tls_trusts_the_given_authority_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let (ours, foreign) = (certificate(folder.path(), "ours"), certificate(folder.path(), "foreign"));
+    let (ours, foreign) = (self_signed(folder.path(), "ours", "test"), self_signed(folder.path(), "foreign", "test"));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let key = ours.replace(".pem", ".key");
+    let key = key_of(&ours);
     let _server = Redis::options()
         .arg("--tls-port")
         .arg(port.to_string())

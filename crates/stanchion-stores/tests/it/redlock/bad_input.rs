@@ -110,7 +110,7 @@ async fn the_doctor_names_what_is_weak_and_how_to_mend_it() {
     let nodes = Nodes::start(4).await;
     plain(&nodes.servers[2], &["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]).await;
     nodes.servers[3].kill();
-    let findings = examine(&nodes.url("node_timeout=300ms"), OpenOptions::default()).await.unwrap();
+    let findings = examine(&nodes.url("node_timeout=10s"), OpenOptions::default()).await.unwrap();
     let graded = |topic: &str| findings.iter().filter(|f| f.topic == topic).map(|f| f.grade).max();
     assert_eq!(graded("nodes"), Some(Grade::Weak), "an even number");
     assert_eq!(graded("quarantine"), Some(Grade::Weak), "they are young");

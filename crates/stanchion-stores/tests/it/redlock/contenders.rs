@@ -4,23 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use stanchion_core::{Acquire, ErrorKind, Grant, Owner, Released, Wait};
+use stanchion_core::{ErrorKind, Owner, Released};
 use stanchion_testkit::eventually;
 
-use super::{Locks, Nodes, PATIENCE, key, plain, request};
-
-async fn obtain(locks: &Locks, name: &str) -> Grant {
-    let (request, owner) = (Acquire::new(key(name)).wait(Wait::Forever), Owner::random());
-    let until = tokio::time::Instant::now() + PATIENCE * 3;
-    loop {
-        match locks.try_acquire(&request, owner).await {
-            Ok(grant) => return grant,
-            Err(e) if e.kind() == ErrorKind::Contended && tokio::time::Instant::now() < until => {}
-            Err(e) => panic!("{e}"),
-        }
-        locks.wait(&request, owner, until).await.unwrap();
-    }
-}
+use super::{Nodes, PATIENCE, plain, request};
+use crate::common::{obtain, waiting};
 
 /// Eight clients come at once, again and again: split votes are settled, so that each round has its winner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,7 +49,7 @@ async fn eight_waiting_clients_never_share_and_all_are_served() {
         let (locks, inside) = (nodes.open().await, Arc::clone(&inside));
         tasks.spawn(async move {
             for _ in 0..10 {
-                let grant = obtain(&locks, "k").await;
+                let grant = obtain(&*locks, &waiting("k"), Owner::random(), PATIENCE * 3).await;
                 assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two inside");
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);

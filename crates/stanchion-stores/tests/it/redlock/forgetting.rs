@@ -5,7 +5,7 @@ use std::time::Duration;
 use stanchion_core::{ErrorKind, Grant, Owner, Result};
 use stanchion_testkit::eventually;
 
-use super::{Locks, Nodes, PATIENCE, open, plain, short};
+use super::{Locks, Nodes, PATIENCE, clock, open, plain, short};
 
 const LOCK: &str = "{stanchion}:redlock:k";
 
@@ -14,7 +14,7 @@ async fn attempt(locks: &Locks) -> Result<Grant> {
 }
 
 /// A holder on exactly three of five nodes, the two others free.
-async fn held_by_a_bare_quorum(nodes: &Nodes, holder: &Locks) -> Grant {
+pub(super) async fn held_by_a_bare_quorum(nodes: &Nodes, holder: &Locks) -> Grant {
     nodes.servers[3].pause();
     nodes.servers[4].pause();
     let grant = attempt(holder).await.unwrap();
@@ -76,14 +76,13 @@ async fn a_node_that_restarts_without_memory_makes_no_second_holder_but_trusting
     assert_ne!(second.owner, held.owner, "two holders at once, without the quarantine");
 }
 
-/// A clock that jumps ahead is the same as a key that ends early. One node's jump leaves a quorum, most nodes' do not:
-/// that is what Redlock cannot do.
+/// All five have the lease: one node's jump leaves a quorum, most nodes' do not. That is what Redlock cannot do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_jumping_clock_keeps_exclusion_and_a_majority_breaks_it() {
-    let nodes = Nodes::start(5).await;
+    let nodes = clock::five().await;
     let (a, b) = (nodes.open().await, nodes.open().await);
     let held = attempt(&a).await.unwrap();
-    let jump = |server: usize| plain(&nodes.servers[server], &["PEXPIRE", LOCK, "1"]);
+    let jump = |server: usize| clock::jump(&nodes, server, clock::HOUR);
     let gone = |server: usize| {
         let server = &nodes.servers[server];
         eventually(PATIENCE, "it has ended there", move || async move {

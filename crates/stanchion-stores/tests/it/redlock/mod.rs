@@ -2,18 +2,22 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod bad_input;
+mod clock;
 mod contenders;
 mod faults;
 mod forgetting;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, LockBackend, Wait};
-use stanchion_stores::Opened;
+use stanchion_core::{Acquire, LockBackend};
 use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, run_all};
 use stanchion_testkit::engines::Redis;
 use stanchion_testkit::{FaultProxy, Protocol};
+
+use crate::common::{factory_of, key, open, refused, request};
+use crate::redis::plain;
 
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -60,35 +64,8 @@ impl Nodes {
     }
 }
 
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
 fn short(text: &str, millis: u64) -> Acquire {
     request(text).ttl(Duration::from_millis(millis)).unwrap()
-}
-
-/// Runs one command with a bare client, so that the server is seen without our code.
-async fn plain(server: &Redis, words: &[&str]) -> redis::Value {
-    let client = redis::Client::open(server.url()).unwrap();
-    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-    let mut command = redis::cmd(words[0]);
-    for word in &words[1..] {
-        command.arg(*word);
-    }
-    command.query_async(&mut connection).await.unwrap()
 }
 
 async fn client(url: String) -> Client {
@@ -99,12 +76,7 @@ async fn client(url: String) -> Client {
 async fn factory(count: usize, options: &str) -> StoreFactory {
     let nodes = Nodes::start(count).await;
     let url = nodes.url(&format!("quarantine=0s&max_ttl=15m&node_timeout=10s{options}"));
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &nodes;
-        client(opened.clone())
-    })
-    .url(url)
+    factory_of(nodes, url, client)
 }
 
 async fn server() -> StoreFactory {

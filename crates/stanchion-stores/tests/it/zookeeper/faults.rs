@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use stanchion_core::{Cond, ErrorKind, FencingToken, Owner, Page, Ran, Released, Renewal};
+use stanchion_core::{Cond, ErrorKind, FencingToken, Owner, Page, Released, Renewal};
 use stanchion_testkit::engines::{ZooKeeper, ZooKeeperEnsemble};
 use stanchion_testkit::{FaultProxy, Protocol, eventually, pause};
 use tokio::time::Instant;
 use zookeeper_client::Client;
 
 use super::{PATIENCE, key, lose_write, open, request, waiting};
+use crate::common::faults;
 
 async fn proxied() -> (ZooKeeper, FaultProxy) {
     let server = ZooKeeper::start().await;
@@ -21,22 +22,10 @@ async fn a_lost_reply_of_a_lock_is_outcome_unknown_and_asking_again_tells() {
     let (server, proxy) = proxied().await;
     let locks = open(&server.url_at(proxy.port())).await.locks;
     // The first one makes the container and the session.
-    let warm = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap();
+    let warm = locks.try_acquire(&request(faults::LOST), Owner::random()).await.unwrap();
     locks.release(&warm).await.unwrap();
-    let owner = Owner::random();
-    lose_write(&proxy, &key("lost-key"));
-    let e = locks.try_acquire(&request("lost-key"), owner).await.unwrap_err();
-    assert_eq!((e.kind(), e.ran()), (ErrorKind::OutcomeUnknown, Ran::Maybe), "{e}");
+    let e = faults::lost_replies(&*locks, &proxy, || lose_write(&proxy, &key(faults::LOST))).await;
     assert!(e.next_step().unwrap().contains("may have run"), "{e}");
-    // It had run: another owner is refused, the same one gets its own lock.
-    let other = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Contended, "{other}");
-    let grant = locks.try_acquire(&request("lost-key"), owner).await.unwrap();
-    assert_eq!(Some(grant.fence), other.holder().unwrap().fence);
-
-    lose_write(&proxy, &key("lost-key"));
-    assert_eq!(locks.release(&grant).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
-    assert_eq!(locks.release(&grant).await.unwrap(), Released::NotHeld);
 }
 
 #[tokio::test]
@@ -57,23 +46,12 @@ async fn leases_records_and_fences_survive_a_restart_of_the_server() {
     })
     .await;
     server.restart().await;
-    eventually(PATIENCE, "the lease goes on", || async {
-        match opened.locks.renew(&grant, grant.ttl).await {
-            Renewal::Lost => panic!("the session was to live on"),
-            Renewal::Renewed => true,
-            Renewal::Unknown(_) => false,
-        }
-    })
-    .await;
+    faults::goes_on(&*opened.locks, &grant, grant.ttl, PATIENCE).await;
     let other = open(&server.url()).await;
-    let e = other.locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Contended);
     assert_eq!(records.get(&key("r")).await.unwrap().unwrap().version, version);
     let e = records.touch(&key("r"), &FencingToken::from_parts(4, 4)).await.unwrap_err();
     assert_eq!((e.kind(), e.floor()), (ErrorKind::FenceRejected, Some(5)));
-    assert_eq!(opened.locks.release(&grant).await.unwrap(), Released::Released);
-    let next = other.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(next.fence.number() > grant.fence.number());
+    faults::still_held(&*opened.locks, &*other.locks, &grant).await;
 }
 
 /// The server ends the session while its client is cut off: the client never says yes again, and is told when it is back.
@@ -119,16 +97,9 @@ async fn a_cut_connection_is_replaced_and_the_session_goes_on() {
     let (server, proxy) = proxied().await;
     let opened = open(&server.url_at(proxy.port())).await;
     let grant = opened.locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    for round in 0..3 {
+    for _ in 0..3 {
         proxy.cut_all();
-        eventually(PATIENCE, "the lease is renewed", || async {
-            match opened.locks.renew(&grant, grant.ttl).await {
-                Renewal::Lost => panic!("lost in round {round}"),
-                Renewal::Renewed => true,
-                Renewal::Unknown(_) => false,
-            }
-        })
-        .await;
+        faults::goes_on(&*opened.locks, &grant, grant.ttl, PATIENCE).await;
         let records = opened.records.as_ref().unwrap();
         eventually(PATIENCE, "records are read", || async { records.get(&key("r")).await.is_ok() }).await;
     }
@@ -153,38 +124,14 @@ async fn a_paused_server_is_waited_for_no_longer_than_the_timeout() {
     assert_eq!(e.kind(), ErrorKind::Unavailable, "the next one finds no connection: {e}");
     assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
     server.resume();
-    eventually(PATIENCE, "the lease is still ours", || async {
-        match opened.locks.renew(&held, held.ttl).await {
-            Renewal::Lost => panic!("the session was to live on"),
-            Renewal::Renewed => true,
-            Renewal::Unknown(_) => false,
-        }
-    })
-    .await;
+    faults::goes_on(&*opened.locks, &held, held.ttl, PATIENCE).await;
     eventually(PATIENCE, "records are read", || async { records.get(&key("r")).await.is_ok() }).await;
 }
 
 #[tokio::test]
 async fn a_waiter_survives_the_restart_of_the_server() {
     let server = ZooKeeper::start().await;
-    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
-    let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    let waiter = tokio::spawn(async move {
-        let (request, owner, until) = (waiting("k"), Owner::random(), Instant::now() + PATIENCE);
-        while Instant::now() < until {
-            if let Ok(grant) = b.try_acquire(&request, owner).await {
-                return Some(grant);
-            }
-            drop(b.wait(&request, owner, until).await);
-        }
-        None
-    });
-    eventually(PATIENCE, "it waits", || async { !a.list("k", Page::first(1)).await.unwrap()[0].waiters.is_empty() })
-        .await;
-    server.kill();
-    server.restart().await;
-    eventually(PATIENCE, "the release goes through", || async { a.release(&held).await.is_ok() }).await;
-    assert!(waiter.await.unwrap().is_some(), "the waiter was never granted");
+    faults::waiter_survives(&server.url(), PATIENCE, faults::crash(&server)).await;
 }
 
 #[tokio::test]
@@ -245,24 +192,14 @@ async fn an_ensemble_that_loses_its_leader_keeps_leases_records_and_fences() {
     let version = records.put(&key("r"), "v".into(), Cond::Absent, None).await.unwrap();
     records.touch(&key("r"), &FencingToken::from_parts(5, 5)).await.unwrap();
     ensemble.leader().await.unwrap().kill();
-    eventually(PATIENCE, "the lease goes on", || async {
-        match opened.locks.renew(&grant, grant.ttl).await {
-            Renewal::Lost => panic!("the session was to live on"),
-            Renewal::Renewed => true,
-            Renewal::Unknown(_) => false,
-        }
-    })
-    .await;
+    faults::goes_on(&*opened.locks, &grant, grant.ttl, PATIENCE).await;
     assert!(ensemble.leader().await.is_some(), "void: nobody leads");
     eventually(PATIENCE, "records are read", || async { records.get(&key("r")).await.is_ok() }).await;
     assert_eq!(records.get(&key("r")).await.unwrap().unwrap().version, version);
     let e = records.touch(&key("r"), &FencingToken::from_parts(4, 4)).await.unwrap_err();
     assert_eq!((e.kind(), e.floor()), (ErrorKind::FenceRejected, Some(5)));
     let other = open(&ensemble.url()).await.locks;
-    assert_eq!(other.try_acquire(&request("k"), Owner::random()).await.unwrap_err().kind(), ErrorKind::Contended);
-    assert_eq!(opened.locks.release(&grant).await.unwrap(), Released::Released);
-    let next = other.try_acquire(&request("k"), Owner::random()).await.unwrap();
-    assert!(next.fence.number() > grant.fence.number(), "{} after {}", next.fence, grant.fence);
+    faults::still_held(&*opened.locks, &*other, &grant).await;
     let after = records.put(&key("r"), "w".into(), Cond::Version(version), None).await.unwrap();
     assert!(after > version);
 }

@@ -1,6 +1,5 @@
 //! The guard that others use without our code: `guards/zookeeper`.
 
-use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use stanchion_testkit::peers::Peers;
 use zookeeper_client::{Acls, Client, CreateMode};
 
 use super::{PATIENCE, key, open, request};
+use crate::common::example::guards;
 
 #[path = "../../../guards/zookeeper/examples/guard.rs"]
 #[expect(unreachable_pub, reason = "to be copied into other programs")]
@@ -41,7 +41,7 @@ fn text(output: &Output) -> String {
 
 #[tokio::test]
 async fn the_example_in_python_runs_and_is_refused() {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("guards/zookeeper/examples/guard.py");
+    let example = guards("zookeeper").join("examples/guard.py");
     let python = match Peers::find() {
         Ok(peers) => peers.python().to_owned(),
         Err(skip) => return skip.report(),

@@ -1,34 +1,16 @@
 //! `kill -9` at every point of a guarded call; and with the server killed and started again, and connections cut, meanwhile.
 
-use std::sync::Arc;
-
+use stanchion_testkit::Protocol;
 use stanchion_testkit::engines::ZooKeeper;
-use stanchion_testkit::{FaultProxy, Protocol, process};
 
-use crate::guard::kill::{Restart, brief, disturbed, worker};
+use crate::guard::kill::{disturbed, survives};
 
 #[tokio::test]
 async fn zookeeper_survives_kills_at_every_point() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = ZooKeeper::start().await;
-    brief(&server.url()).await;
+    survives(ZooKeeper::start(), ZooKeeper::url).await;
 }
 
 #[tokio::test]
 async fn zookeeper_may_be_restarted_and_cut_off_meanwhile() {
-    if process::is_helper() {
-        return worker().await;
-    }
-    let server = Arc::new(ZooKeeper::start().await);
-    let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::ZooKeeper).await);
-    let restart = || -> Restart {
-        let server = Arc::clone(&server);
-        Box::pin(async move {
-            server.kill();
-            server.restart().await;
-        })
-    };
-    disturbed(&proxy, &server.url_at(proxy.port()), &server.url(), restart).await;
+    disturbed(ZooKeeper::start(), Protocol::ZooKeeper, ZooKeeper::url_at).await;
 }

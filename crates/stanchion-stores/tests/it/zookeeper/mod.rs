@@ -8,39 +8,15 @@ mod kills;
 
 use std::time::Duration;
 
-use stanchion_core::{Acquire, Error, Key, Wait};
-use stanchion_stores::Opened;
-use stanchion_testkit::conformance::{Client, Faults, StoreFactory};
+use stanchion_core::Key;
+use stanchion_testkit::conformance::{Faults, StoreFactory};
 use stanchion_testkit::engines::{Shared, ZooKeeper};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
+use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-async fn open(url: &str) -> Opened {
-    stanchion_stores::open(url).await.unwrap_or_else(|e| panic!("{url}: {e}"))
-}
-
-async fn refused(url: &str) -> Error {
-    stanchion_stores::open(url).await.map(|_| ()).unwrap_err()
-}
-
-fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-fn request(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::No)
-}
-
-fn waiting(text: &str) -> Acquire {
-    Acquire::new(key(text)).wait(Wait::Forever)
-}
-
-async fn client(url: String) -> Client {
-    let opened = open(&url).await;
-    Client::new(opened.locks, opened.records).separate()
-}
 
 /// How a key looks on the wire.
 fn name(key: &Key) -> String {
@@ -79,14 +55,8 @@ async fn zookeeper_server() -> StoreFactory {
     let server = Shared::<ZooKeeper>::get().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::ZooKeeper).await;
     let url = server.url_at(proxy.port());
-    let opened = url.clone();
-    StoreFactory::new(move || {
-        let _ = &server;
-        client(opened.clone())
-    })
-    .url(url)
-    .faults(Wire(proxy))
+    factory_of(server, url, separate_client).faults(Wire(proxy))
 }
 
 stanchion_testkit::conformance_tests!(zookeeper_conformance, zookeeper_server, suites: [records, locks, leases, fused]);
-stanchion_testkit::process_tests!(zookeeper_processes, zookeeper_server, client);
+stanchion_testkit::process_tests!(zookeeper_processes, zookeeper_server, separate_client);
