@@ -28,16 +28,16 @@ impl Agent {
     }
 
     /// The body, and the index of the answer.
-    async fn ask(&self, method: Method, path: &str, body: &'static str) -> Outcome<(Bytes, u64)> {
+    async fn ask(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Outcome<(Bytes, u64)> {
         let request = Request::builder().method(method).uri(format!("{}{path}", self.base));
-        let answer = self.pool.request(request.body(Full::from(body))?).await?;
+        let answer = self.pool.request(request.body(Full::new(body.into()))?).await?;
         let index = answer.headers().get("x-consul-index").and_then(|text| text.to_str().ok()?.parse().ok());
         let status = answer.status();
         let body = answer.into_body().collect().await?.to_bytes();
         if status.is_success() { Ok((body, index.unwrap_or(0))) } else { Err(format!("{path}: {status}").into()) }
     }
 
-    async fn put(&self, path: &str, body: &'static str) -> Outcome {
+    async fn put(&self, path: &str, body: impl Into<Bytes>) -> Outcome {
         match self.ask(Method::PUT, path, body).await?.0.trim_ascii() {
             b"true" => Ok(()),
             other => Err(format!("{path}: {}", String::from_utf8_lossy(other)).into()),
@@ -83,11 +83,14 @@ struct Hop {
     ear: String,
     other: String,
     key: String,
+    calls: u64,
 }
 
 impl Player for Hop {
     async fn call(&mut self) -> Outcome {
-        self.agent.put(&self.other, "next").await
+        // Writing what stands there already wakes nobody.
+        self.calls += 1;
+        self.agent.put(&self.other, self.calls.to_string()).await
     }
 
     async fn hear(&mut self) -> Outcome {
@@ -97,7 +100,7 @@ impl Player for Hop {
     }
 
     async fn write(&mut self) -> Outcome {
-        self.agent.put(&self.key, "taken").await
+        self.agent.put(&self.key, self.calls.to_string()).await
     }
 }
 
@@ -107,6 +110,6 @@ pub(super) fn hop(job: &Job) -> Outcome<Tally> {
         let [ear, other] = [job.process, 1 - job.process].map(|process| format!("/kv/{}-ear-{process}", job.key));
         agent.put(&ear, "").await?;
         let index = agent.ask(Method::GET, &ear, "").await?.1;
-        play(job, Hop { agent, index, ear, other, key: format!("/kv/{}", job.key) }).await
+        play(job, Hop { agent, index, ear, other, key: format!("/kv/{}", job.key), calls: 0 }).await
     })
 }

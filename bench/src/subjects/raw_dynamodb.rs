@@ -1,9 +1,12 @@
 //! The AWS SDK without a lock library: two conditional updates, the first of which counts the fence up.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client as Service;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ReturnValue, ScalarAttributeType,
+    TableStatus,
 };
 
 use super::place;
@@ -67,6 +70,18 @@ impl Client for Pair {
     }
 }
 
+/// A new table takes no writes for a while.
+async fn active(service: &Service) -> Outcome {
+    for _ in 0..600 {
+        let described = service.describe_table().table_name(TABLE).send().await?;
+        if described.table.and_then(|table| table.table_status) == Some(TableStatus::Active) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err("the table does not become active".into())
+}
+
 pub(super) fn pair(job: &Job) -> Outcome<Tally> {
     on_runtime(async {
         let service = connect(job)?;
@@ -79,6 +94,7 @@ pub(super) fn pair(job: &Job) -> Outcome<Tally> {
         {
             return Err(e.into());
         }
+        active(&service).await?;
         let client = |task| Pair { service: service.clone(), key: job.key_of(task), owner: format!("owner-{task}") };
         run_tasks(job, (0..job.tasks).map(client).collect()).await
     })

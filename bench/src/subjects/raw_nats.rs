@@ -1,6 +1,7 @@
 //! async-nats without a lock library: two updates with the revision of the one before, and a hop over a watch.
 
-use async_nats::jetstream::kv::{Config, Store, Watch};
+use async_nats::jetstream::kv::{Store, Watch};
+use async_nats::jetstream::stream::{Config, DiscardPolicy};
 use futures_util::StreamExt as _;
 
 use super::address;
@@ -12,12 +13,21 @@ use crate::worker::{Client, on_runtime, run_tasks};
 async fn bucket(job: &Job) -> Outcome<Store> {
     let client = async_nats::connect(address(job)?).await?;
     let jetstream = async_nats::jetstream::new(client);
-    let config = Config { bucket: "bench".to_owned(), history: 1, ..Config::default() };
-    match jetstream.create_key_value(config).await {
-        Ok(store) => Ok(store),
-        // Another process was first.
-        Err(_) => Ok(jetstream.get_key_value("bench").await?),
-    }
+    // As `create_key_value` would make it; that one asks for the account first, whose answer it cannot read from a 2.9.
+    let config = Config {
+        name: "KV_bench".to_owned(),
+        subjects: vec!["$KV.bench.>".to_owned()],
+        max_messages_per_subject: 1,
+        discard: DiscardPolicy::New,
+        allow_rollup: true,
+        allow_direct: true,
+        deny_delete: true,
+        num_replicas: 1,
+        ..Config::default()
+    };
+    // The same from several processes is no conflict.
+    jetstream.create_stream(config).await?;
+    Ok(jetstream.get_key_value("bench").await?)
 }
 
 struct Pair {

@@ -14,13 +14,13 @@ const TRIES: usize = 64;
 
 /// Evicts those who hold the lock now, and nobody who comes after them.
 pub(super) async fn evict(http: &Http, names: &Names, key: &Key) -> Result<Released> {
-    let (mut meant, mut some): (Option<HashSet<String>>, bool) = (None, false);
+    let (mut meant, mut some): (Option<HashSet<u64>>, bool) = (None, false);
     for _ in 0..TRIES {
         let line = queue::look(http, names, key).await?;
         let holders = line.holders(key);
-        let meant = meant.get_or_insert_with(|| holders.iter().map(|spot| spot.name.clone()).collect());
-        // By name: one that has moved to another session meanwhile is the same holder.
-        let left: Vec<_> = holders.into_iter().filter(|spot| meant.contains(&spot.name)).collect();
+        let meant = meant.get_or_insert_with(|| holders.iter().map(|spot| spot.order).collect());
+        // By its order: one that has moved to another session meanwhile is the same holder.
+        let left: Vec<_> = holders.into_iter().filter(|spot| meant.contains(&spot.order)).collect();
         if left.is_empty() {
             return Ok(if some { Released::Released } else { Released::NotHeld });
         }

@@ -19,8 +19,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::fault::Fault;
 use super::options::Options;
 
-/// Connections that are kept for later.
-const IDLE_MOST: usize = 8;
+/// Connections that are kept for later: as many as busy callers use at once, or most of them connect anew for each request.
+const IDLE_MOST: usize = 64;
 /// The largest answer.
 const ANSWER_MOST: usize = 64 << 20;
 
@@ -61,7 +61,8 @@ impl Http {
         loop {
             let (mut sender, kept) = match self.kept().await {
                 Some(sender) => (sender, true),
-                None => (self.connect().await?, false),
+                // Boxed, or every request would carry the room for connecting.
+                None => (Box::pin(self.connect()).await?, false),
             };
             let failed = match timeout_at(end, sender.try_send_request(request)).await {
                 Ok(Ok(response)) => return self.read(sender, response, end).await,

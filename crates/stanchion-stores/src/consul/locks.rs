@@ -48,7 +48,8 @@ impl Drop for ConsulLocks {
 
 /// What became of one look.
 enum Look {
-    Granted(FencingToken),
+    /// Its fence, and the index of its entry.
+    Granted(FencingToken, u64),
     Behind(Error, Watch),
     /// Something has changed; look again.
     Again,
@@ -81,10 +82,10 @@ impl ConsulLocks {
             }
         }
         let session = self.core.sessions.reaching(start, req.ttl).await?;
-        let mark = Owner::random().nonce();
-        let name = format!("{}{}.{mark:016x}", self.names.line(&req.key), owner.to_hex());
+        let name = self.core.name(&req.key, &self.names.line(&req.key), owner);
         let card = Card { owner, mode: req.mode, identity: req.identity.clone() }.encode();
-        let place = Place { name, session, moving: None, card, entered: false, granted: None, watch: None, told: 0 };
+        let (moving, granted, watch) = (None, None, None);
+        let place = Place { name, session, moving, card, entered: false, index: 0, writes: 0, granted, watch, told: 0 };
         self.core.set(&self.alive, &req.key, owner, place.clone(), end);
         Ok(place)
     }
@@ -115,6 +116,9 @@ impl ConsulLocks {
         }
         let (prefix, lift) = (self.names.line(&req.key), self.names.lift());
         let enter = Op::lock(&place.name, place.card.as_bytes(), self.core.http.delay_ms(), &place.session.id);
+        if !self.core.count_write(owner, &place.name) {
+            return Ok(None);
+        }
         let doubt = Doubt::about(&place.name, &place.session);
         let answer = self.core.http.write(&[enter, Op::tree(&prefix), Op::tree(&lift)]).await;
         doubt.settle(&answer);
@@ -122,7 +126,11 @@ impl ConsulLocks {
             Ok(mut pairs) => {
                 // The first one tells of the write, without the value.
                 let pairs = if pairs.is_empty() { pairs } else { pairs.split_off(1) };
-                self.core.update(owner, &place.name, |place| place.entered = true);
+                if !self.core.update(owner, &place.name, |place| place.entered = true) {
+                    // Given up while the answer was on its way, and cleared perhaps before the entry came.
+                    self.core.clear_later(place.name.clone());
+                    return Ok(None);
+                }
                 Line::read(&self.core.http, &self.names, &req.key, pairs).map(Some)
             }
             Err(refusal) if refusal.no_session() => {
@@ -139,21 +147,19 @@ impl ConsulLocks {
         let place = self.place(req, owner).await?;
         let Some(mut line) = self.line(req, owner, &place).await? else { return Ok(Look::Out) };
         line.only(owner, &place.name);
-        let ours = line.at(&place.name).is_some_and(|spot| spot.session.as_ref() == Some(&place.session.id));
-        if !ours {
-            return Ok(Look::Out);
-        }
+        let ours = line.at(&place.name).filter(|spot| spot.session.as_ref() == Some(&place.session.id));
+        let Some(index) = ours.map(|spot| spot.index) else { return Ok(Look::Out) };
         match line::standing(&req.key, &line.entries, owner)? {
             Standing::Absent => Ok(Look::Out),
             Standing::Granted(entry) => {
                 if let Some(token) = place.granted {
-                    return Ok(Look::Granted(token));
+                    return Ok(Look::Granted(token, index));
                 }
                 if let Some(higher) = line.lift.above(req.floor, entry.order)? {
                     self.raise(&line, higher).await?;
                     return Ok(Look::Again);
                 }
-                Ok(Look::Granted(line.lift.token(entry)))
+                Ok(Look::Granted(line.lift.token(entry), index))
             }
             Standing::Behind { first, wake } => {
                 let mut until = None;
@@ -219,23 +225,31 @@ impl ConsulLocks {
     }
 
     /// Ends a place that was refused or has failed.
-    async fn give_up(&self, owner: Owner) {
-        if let Some(place) = self.core.leave(owner)
-            && let Err(error) = self.core.http.write(&[Op::delete(&place.name)]).await
-        {
-            tracing::debug!(%error, "could not leave the line at once");
-            self.core.clear_later(place.name);
+    async fn give_up(&self, key: &Key, owner: Owner) {
+        let Some(mut place) = self.core.leave(owner) else { return };
+        match self.core.http.write(&[Op::delete(&place.name)]).await {
+            Ok(Ok(_)) => {
+                place.writes += 1;
+                self.core.give_name(key, place);
+            }
+            Ok(Err(refusal)) => tracing::debug!(?refusal, "could not leave the line"),
+            Err(error) => {
+                tracing::debug!(%error, "could not leave the line at once");
+                self.core.clear_later(place.name);
+            }
         }
     }
 
-    fn grant(&self, req: &Acquire, owner: Owner, start: Instant, token: FencingToken) -> Option<Grant> {
+    fn grant(&self, req: &Acquire, owner: Owner, start: Instant, token: FencingToken, index: u64) -> Option<Grant> {
         // First the question whether it is kept, then its own deadline instead of a waiter's.
         if !self.core.deadlines.extend(owner, start + req.ttl) {
             return None;
         }
         self.core.deadlines.set(&req.key, owner, start + req.ttl);
         let name = self.core.place(owner)?.name;
-        self.core.update(owner, &name, |place| (place.granted, place.watch) = (Some(token), None));
+        self.core.update(owner, &name, |place| {
+            (place.granted, place.watch, place.index) = (Some(token), None, index);
+        });
         Some(Grant::new(req.key.clone(), owner, token, req.mode, req.ttl))
     }
 
@@ -277,17 +291,17 @@ impl LockBackend for ConsulLocks {
         for _ in 0..TRIES {
             let start = Instant::now();
             match self.attempt(req, owner).await {
-                Ok(Look::Granted(token)) => {
-                    if let Some(grant) = self.grant(req, owner, start, token) {
+                Ok(Look::Granted(token, index)) => {
+                    if let Some(grant) = self.grant(req, owner, start, token, index) {
                         return Ok(grant);
                     }
                 }
                 Ok(Look::Again) => {}
-                Ok(Look::Out) => self.give_up(owner).await,
+                Ok(Look::Out) => self.give_up(&req.key, owner).await,
                 Ok(Look::Behind(error, watch)) => {
                     if req.wait == Wait::No {
                         self.core.busy(&req.key);
-                        self.give_up(owner).await;
+                        self.give_up(&req.key, owner).await;
                     } else if let Some(place) = self.core.place(owner) {
                         self.core.update(owner, &place.name, |place| place.watch = Some(watch));
                     }
@@ -297,13 +311,13 @@ impl LockBackend for ConsulLocks {
                     let error = error.with("key", &req.key);
                     // Asked again, the same owner finds its place; what nobody asks for ends by its deadline.
                     if !matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Unavailable) {
-                        self.give_up(owner).await;
+                        self.give_up(&req.key, owner).await;
                     }
                     return Err(error);
                 }
             }
         }
-        self.give_up(owner).await;
+        self.give_up(&req.key, owner).await;
         Err(self.core.http.restless(&req.key))
     }
 
@@ -326,8 +340,8 @@ impl LockBackend for ConsulLocks {
         Ok(())
     }
 
-    async fn withdraw(&self, _: &Acquire, owner: Owner) {
-        self.give_up(owner).await;
+    async fn withdraw(&self, req: &Acquire, owner: Owner) {
+        self.give_up(&req.key, owner).await;
     }
 
     async fn renew(&self, grant: &Grant, ttl: Duration) -> Renewal {
@@ -339,23 +353,7 @@ impl LockBackend for ConsulLocks {
     }
 
     async fn release(&self, grant: &Grant) -> Result<Released> {
-        let Some(place) = self.core.place(grant.owner) else { return Ok(Released::NotHeld) };
-        let delete = async |session: &str| {
-            let ops = [Op::held(&place.name, session), Op::delete(&place.name)];
-            self.core.http.write(&ops).await.map_err(|e| e.with("key", &grant.key))
-        };
-        let mut answer = delete(&place.session.id).await?;
-        if let (Err(_), Some(to)) = (&answer, &place.moving) {
-            answer = delete(&to.id).await?;
-        }
-        self.core.leave(grant.owner);
-        match answer {
-            Ok(_) => return Ok(Released::Released),
-            Err(refusal) if refusal.nothing_there() => {}
-            // Its session was ended under it, and the owner itself says now that nothing more will come: no need for the delay.
-            Err(_) => self.core.clear_later(place.name),
-        }
-        Ok(Released::NotHeld)
+        self.core.release(grant).await
     }
 
     async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {

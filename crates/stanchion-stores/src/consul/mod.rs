@@ -4,7 +4,7 @@
 //!
 //! | name | holds |
 //! |---|---|
-//! | `NS/l/KEY~/OWNER.MARK` | one who holds or waits; the order is its `CreateIndex`, its flags are its lock-delay in milliseconds |
+//! | `NS/l/KEY~/OWNER.MARK` | one who holds or waits, under the name that its first owner made; the order is its `CreateIndex`, its flags are its lock-delay in milliseconds |
 //! | `NS/lift~` | what is added to every order, so that fences are above a floor |
 //! | `NS/r/KEY~` | a record as it is; its version is its `ModifyIndex` |
 //! | `NS/f/KEY~` | the highest token that has touched the key; outlives the record |
@@ -25,6 +25,7 @@ mod options;
 mod place;
 mod queue;
 mod records;
+mod release;
 mod session;
 mod shift;
 mod strength;

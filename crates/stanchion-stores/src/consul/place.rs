@@ -33,6 +33,10 @@ pub(super) struct Place {
     pub(super) card: String,
     /// It is known to be written.
     pub(super) entered: bool,
+    /// The entry's index when we last saw it; 0 if it may be another one by now.
+    pub(super) index: u64,
+    /// How many writes to this name were sent.
+    pub(super) writes: u32,
     /// One grant has one fence, also when the lift is raised meanwhile.
     pub(super) granted: Option<FencingToken>,
     pub(super) watch: Option<Watch>,
@@ -61,6 +65,9 @@ pub(super) struct Core {
     orphans: Mutex<HashMap<(String, u64), Instant>>,
     /// Keys that somebody did not get, and when.
     busy: Mutex<HashMap<Key, Instant>>,
+    /// Names that were given back. Consul keeps a tombstone of each deleted name for 15 minutes, and every look at a line passes all
+    /// of them: with a name for each grant a busy lock would become slower with every grant.
+    names: Mutex<HashMap<Key, Vec<String>>>,
     keeper: Mutex<Option<JoinHandle<()>>>,
     closed: Notify,
 }
@@ -78,6 +85,7 @@ impl Core {
             places: Mutex::default(),
             orphans: Mutex::default(),
             busy: Mutex::default(),
+            names: Mutex::default(),
             keeper: Mutex::default(),
             closed: Notify::new(),
         }
@@ -98,10 +106,33 @@ impl Core {
         }
     }
 
-    /// Changes a place that is still ours.
-    pub(super) fn update(&self, owner: Owner, name: &str, change: impl FnOnce(&mut Place)) {
-        if let Some(place) = open(&self.places).get_mut(&owner).filter(|place| place.name == name) {
-            change(place);
+    /// Changes a place that is still ours; `false` if it is not.
+    pub(super) fn update(&self, owner: Owner, name: &str, change: impl FnOnce(&mut Place)) -> bool {
+        let mut places = open(&self.places);
+        let place = places.get_mut(&owner).filter(|place| place.name == name);
+        place.map(change).is_some()
+    }
+
+    /// Counts a write to the name of a place, before it is sent. `false`: the place is ours no more, and its name may be another's.
+    pub(super) fn count_write(&self, owner: Owner, name: &str) -> bool {
+        self.update(owner, name, |place| place.writes += 1)
+    }
+
+    /// A name for a new entry: one that was given back, if there is any.
+    pub(super) fn name(&self, key: &Key, line: &str, owner: Owner) -> String {
+        let used = open(&self.names).get_mut(key).and_then(Vec::pop);
+        used.unwrap_or_else(|| format!("{line}{}.{:016x}", owner.to_hex(), Owner::random().nonce()))
+    }
+
+    /// The entry is deleted. Its name serves again, unless a write to it may still be under way: exactly two were sent, the one that made
+    /// the entry and the one that deleted it, and both were answered.
+    pub(super) fn give_name(&self, key: &Key, left: Place) {
+        if left.entered && left.writes == 2 {
+            let mut names = open(&self.names);
+            if names.len() >= SEEN_MOST {
+                names.clear();
+            }
+            names.entry(key.clone()).or_default().push(left.name);
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Line {
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     pub(super) name: String,
+    /// Of its entry: never that of another one, as a name may be.
+    pub(super) order: u64,
     pub(super) index: u64,
     pub(super) session: Option<String>,
     /// The lock-delay of the session that held it, in milliseconds.
@@ -49,8 +51,9 @@ impl Line {
                 let card = pair.bytes().and_then(|bytes| Card::decode(&bytes));
                 let card = card.ok_or_else(|| http.damaged(&pair.key))?;
                 let session = pair.session.filter(|session| !session.is_empty());
-                let spot = Spot { name: pair.key, index: pair.modify_index, session, delay_ms: pair.flags };
-                found.push((Entry { order: pair.create_index, card }, spot));
+                let (order, index) = (pair.create_index, pair.modify_index);
+                let spot = Spot { name: pair.key, order, index, session, delay_ms: pair.flags };
+                found.push((Entry { order, card }, spot));
             }
         }
         found.sort_by_key(|(entry, _)| entry.order);
@@ -132,7 +135,7 @@ mod tests {
         let entry = |(order, (owner, name, lives)): (u64, &(u128, &str, bool))| {
             let card = Card { owner: Owner::from_bits(*owner), mode, identity: Identity::new("host", 1) };
             let session = lives.then(|| "s".to_owned());
-            (Entry { order, card }, Spot { name: (*name).to_owned(), index: order, session, delay_ms: 0 })
+            (Entry { order, card }, Spot { name: (*name).to_owned(), order, index: order, session, delay_ms: 0 })
         };
         let (entries, spots) = (10..).zip(entries).map(entry).unzip();
         Line { entries, spots, lift: Lift::default(), lift_index: None }

@@ -61,7 +61,13 @@ impl Core {
             Some(to) => to,
             None => self.sessions.reaching(start, ttl).await?,
         };
-        self.update(owner, &place.name, |place| place.moving = Some(Arc::clone(&to)));
+        let ours = self.update(owner, &place.name, |place| {
+            (place.moving, place.index) = (Some(Arc::clone(&to)), 0);
+            place.writes += 1;
+        });
+        if !ours {
+            return Ok(None);
+        }
         let (name, card, delay) = (&place.name, place.card.as_bytes(), self.http.delay_ms());
         let ops = [Op::unlock(name, card, delay, &place.session.id), Op::lock(name, card, delay, &to.id)];
         if self.http.write(&ops).await?.is_err() {
@@ -71,7 +77,7 @@ impl Core {
             }
         }
         place.session.hand_over(name);
-        let place = Place { session: to, moving: None, ..place.clone() };
+        let place = Place { session: to, moving: None, index: 0, ..place.clone() };
         self.update(owner, &place.name, |kept| (kept.session, kept.moving) = (Arc::clone(&place.session), None));
         Ok(Some(place))
     }

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `k` | the key |
 //! | `ver` | the version; counts up for ever, so the item is never deleted |
-//! | `len` | the value's length; there is a record if there is a length |
+//! | `len` | the value's length |
 //! | `val` | the value, unless it is empty |
-//! | `ends` | when the record ends, in milliseconds of the engine's time; without it, never |
+//! | `ends` | when the record ends, in milliseconds of the engine's time; there is a record if there is an end |
 //! | `fence`, `lease` | number and lease id of the highest token that has touched the key |
 
 use aws_sdk_dynamodb::primitives::Blob;
@@ -16,6 +16,10 @@ use stanchion_core::{FencingToken, Record, Version};
 
 use super::fault::Fault;
 use super::link::Item;
+
+/// The end of a record that does not end: the last millisecond of the year 9999. So that one comparison tells whether there is a
+/// record now, whatever it is.
+pub(super) const NEVER: u64 = 253_402_300_799_999;
 
 /// An item as it was read.
 #[derive(Debug, Default)]
@@ -47,7 +51,11 @@ impl Row {
         if length.is_some() && version.is_none() {
             return Err(Fault::Garbled("ver"));
         }
-        Ok(Self { version, fence, ends: read_number(&item, "ends")?, length, value })
+        let ends = read_number(&item, "ends")?;
+        if length.is_some() != ends.is_some() {
+            return Err(Fault::Garbled("ends"));
+        }
+        Ok(Self { version, fence, ends, length, value })
     }
 
     /// The same without the value's bytes, to be kept for a while.
@@ -109,8 +117,8 @@ mod tests {
         assert_eq!((&record.value[..], record.version), (&b"hi"[..], Version::new(7)));
         assert!(Row::read(full.clone()).unwrap().ended(100));
         assert_eq!(Row::read(full).unwrap().record(100).unwrap(), None);
-        let empty = item(&[("ver", number(7)), ("len", number(0))]);
-        assert!(Row::read(empty).unwrap().record(0).unwrap().unwrap().value.is_empty());
+        let empty = item(&[("ver", number(7)), ("len", number(0)), ("ends", number(NEVER))]);
+        assert!(Row::read(empty).unwrap().record(NEVER - 1).unwrap().unwrap().value.is_empty());
         assert_eq!(Row::read(item(&[("ver", number(7))])).unwrap().record(0).unwrap(), None, "deleted");
     }
 
@@ -118,7 +126,9 @@ mod tests {
     fn what_we_did_not_write_is_damage() {
         for parts in [
             &[("ver", text("x"))][..],
-            &[("len", number(1))],
+            &[("len", number(1)), ("ends", number(NEVER))],
+            &[("ver", number(7)), ("len", number(1))],
+            &[("ver", number(7)), ("ends", number(NEVER))],
             &[("fence", number(1))],
             &[("fence", number(1)), ("lease", text("zz"))],
             &[("ver", AttributeValue::N("1.5".to_owned()))],
@@ -126,7 +136,7 @@ mod tests {
         ] {
             assert!(matches!(Row::read(item(parts)), Err(Fault::Garbled(_))), "{parts:?}");
         }
-        let cut = item(&[("ver", number(7)), ("len", number(3)), ("val", binary(b"hi"))]);
+        let cut = item(&[("ver", number(7)), ("len", number(3)), ("val", binary(b"hi")), ("ends", number(NEVER))]);
         assert!(Row::read(cut).unwrap().record(0).is_err());
     }
 }

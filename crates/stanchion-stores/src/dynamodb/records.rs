@@ -15,7 +15,7 @@ use stanchion_core::{
 use tokio::time::Instant;
 
 use super::fault::Fault;
-use super::item::{Row, binary, number, text};
+use super::item::{NEVER, Row, binary, number, text};
 use super::link::{Link, Written};
 
 /// An item holds 400 KB, its key and the names of its attributes included.
@@ -31,8 +31,8 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(1);
 /// Each reader removes what it sees ended; a loser of that race looks again.
 const LOOKS_MOST: usize = 16;
 
-/// There is a record and it has not ended.
-const LIVE: &str = "attribute_exists(len) AND (attribute_not_exists(ends) OR ends > :now)";
+/// There is a record and it has not ended: a comparison with what is not there is false.
+const LIVE: &str = "ends > :now";
 
 /// Records as one item each, which is never deleted: it keeps the version and the fence.
 #[derive(Debug)]
@@ -127,29 +127,21 @@ impl DynamoStore {
                 .with("ttl", format_args!("{ttl:?}")));
         }
         let ends = match ttl {
-            Some(ttl) => Some(self.ends(key, ttl).await?),
-            None => None,
+            Some(ttl) => self.ends(key, ttl).await?,
+            None => NEVER,
         };
-        let (mut set, mut remove) = ("SET len = :len".to_owned(), Vec::new());
         let mut update = self
             .update(key)
             .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":ends", number(ends))
             .expression_attribute_values(":len", number(u64::try_from(value.len()).unwrap_or(u64::MAX)));
-        if value.is_empty() {
-            remove.push("val");
+        update = if value.is_empty() {
+            update.update_expression("SET len = :len, ends = :ends REMOVE val ADD ver :one")
         } else {
-            set += ", val = :val";
-            update = update.expression_attribute_values(":val", binary(value));
-        }
-        match ends {
-            None => remove.push("ends"),
-            Some(ends) => {
-                set += ", ends = :ends";
-                update = update.expression_attribute_values(":ends", number(ends));
-            }
-        }
-        let remove = if remove.is_empty() { String::new() } else { format!(" REMOVE {}", remove.join(", ")) };
-        update = self.condition(update.update_expression(format!("{set}{remove} ADD ver :one")), cond, false);
+            let update = update.expression_attribute_values(":val", binary(value));
+            update.update_expression("SET len = :len, ends = :ends, val = :val ADD ver :one")
+        };
+        update = self.condition(update, cond, false);
         // The version before tells the version now; asking for the new attributes would bring the value back.
         if !matches!(cond, Cond::Version(_)) {
             update = update.return_values(ReturnValue::UpdatedOld);
@@ -182,7 +174,7 @@ impl DynamoStore {
         let now = number(self.link.date.at_least());
         match cond {
             Cond::Absent => update
-                .condition_expression("attribute_not_exists(len) OR ends <= :now")
+                .condition_expression("attribute_not_exists(ends) OR ends <= :now")
                 .expression_attribute_values(":now", now),
             Cond::Version(version) => update
                 .condition_expression(format!("ver = :want AND {LIVE}"))

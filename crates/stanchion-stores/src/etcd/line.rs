@@ -1,8 +1,9 @@
 //! Getting into the line, and looking at it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use stanchion_core::pause::pause_point;
 use stanchion_core::{Acquire, Error, ErrorKind, Grant, Key, Owner, Result, contended};
 use tokio::time::Instant;
@@ -11,6 +12,7 @@ use super::fault::Fault;
 use super::link::Hub;
 use super::locks::{grant, waits};
 use super::names::Names;
+use super::place::Place;
 use super::proto::{Compare, KeyValue, Op, Range, Txn, TxnAnswer};
 use super::records::TXN;
 use super::session::{Session, Sessions};
@@ -20,16 +22,6 @@ use crate::line::{Card, Deadlines, Entry, Lift, Standing, Wake, holder, standing
 /// How often an attempt that does not wait looks again because others came in between.
 const ROUNDS: usize = 64;
 
-/// Where an owner of this process stands.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) session: Arc<Session>,
-    /// The entry's order, once it is known.
-    pub(super) order: Option<i64>,
-    /// What it waits for, and where that shows.
-    pub(super) behind: Option<(Wake, watch::Place)>,
-}
-
 /// The lines of all locks, as one process sees them.
 pub(super) struct Line {
     pub(super) hub: Arc<Hub>,
@@ -37,13 +29,18 @@ pub(super) struct Line {
     pub(super) sessions: Arc<Sessions>,
     pub(super) names: Names,
     pub(super) deadlines: Arc<Deadlines>,
-    places: Mutex<HashMap<Owner, Place>>,
+    pub(super) places: Mutex<HashMap<Owner, Place>>,
+    /// Names that were given back. Until its next compaction, which nobody may ever ask for, etcd passes every deleted name of a line
+    /// when it reads the line: with a name for each grant a busy lock would become slower with every grant.
+    pub(super) used: Mutex<HashMap<Key, Vec<Vec<u8>>>>,
 }
 
 /// A line as it was at one revision.
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) line: Vec<Entry>,
+    /// The names of the entries, by their order.
+    names: HashMap<u64, Bytes>,
     lift: Lift,
     revision: i64,
 }
@@ -53,12 +50,24 @@ impl Look {
     pub(super) fn entry(kv: &KeyValue) -> Option<Entry> {
         Some(Entry { order: u64::try_from(kv.create_revision).ok()?, card: Card::decode(&kv.value)? })
     }
+
+    pub(super) fn name(&self, entry: &Entry) -> Option<&Bytes> {
+        self.names.get(&entry.order)
+    }
 }
 
 impl Line {
     pub(super) fn new(hub: Arc<Hub>, watches: Arc<Watches>, names: Names) -> Self {
         let sessions = Sessions::new(Arc::clone(&hub));
-        Self { hub, watches, sessions, names, deadlines: Arc::default(), places: Mutex::default() }
+        Self {
+            hub,
+            watches,
+            sessions,
+            names,
+            deadlines: Arc::default(),
+            places: Mutex::default(),
+            used: Mutex::default(),
+        }
     }
 
     pub(super) fn fault(&self, fault: Fault) -> Error {
@@ -73,34 +82,6 @@ impl Line {
         Error::new(ErrorKind::Damaged, what)
             .with("store", &self.hub.options.shown)
             .hint("another program has written under this namespace; choose another ns=")
-    }
-
-    fn places(&self) -> std::sync::MutexGuard<'_, HashMap<Owner, Place>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn place(&self, owner: Owner) -> Option<Place> {
-        self.places().get(&owner).cloned()
-    }
-
-    /// The owner does not stand in line any more.
-    pub(super) fn forget(&self, owner: Owner) {
-        self.deadlines.forget(owner);
-        self.places().remove(&owner);
-    }
-
-    /// The entry that was `left` is deleted, and forgotten unless the owner has come in again since.
-    fn forget_place(&self, key: &Key, owner: Owner, left: &Place) {
-        let mut places = self.places();
-        match (left.order, places.get(&owner).map(|now| now.order)) {
-            // An attempt was under way whose entry came before or after the delete: deleted again, by its order.
-            (None, Some(Some(_))) => self.deadlines.set(key, owner, Instant::now()),
-            (left, Some(now)) if left != now => {}
-            _ => {
-                self.deadlines.forget(owner);
-                places.remove(&owner);
-            }
-        }
     }
 
     /// One attempt: comes in if need be, and says where that is.
@@ -167,13 +148,20 @@ impl Line {
     /// Writes the entry where it may stand.
     async fn enter(&self, req: &Acquire, owner: Owner) -> Result<Result<Grant>, Fault> {
         let session = self.sessions.carrying(req.ttl).await?;
-        {
+        let name = {
             // Both at once: who clears away an earlier place sees either none of them or both.
             let mut places = self.places();
             self.deadlines.set(&req.key, owner, Instant::now() + req.ttl);
-            places.insert(owner, Place { session: Arc::clone(&session), order: None, behind: None });
-        }
-        let (name, (from, to)) = (self.names.entry(&req.key, owner), self.names.line(&req.key));
+            // An earlier write of this owner may still arrive: what it brings must be this entry and no second one.
+            let (name, open) = match places.get(&owner) {
+                Some(earlier) => (earlier.name.clone(), earlier.open),
+                None => (self.take_name(&req.key).unwrap_or_else(|| self.names.entry(&req.key)), 0),
+            };
+            let place = Place { name: name.clone(), open, session: Arc::clone(&session), order: None, behind: None };
+            places.insert(owner, place);
+            name
+        };
+        let (from, to) = self.names.line(&req.key);
         let card = Card { owner, mode: req.mode, identity: req.identity.clone() };
         let put = || Op::put(&name, card.encode(), session.id);
         let look = [Range::between(&from, &to).into(), Op::read(&self.names.lift())];
@@ -186,7 +174,17 @@ impl Line {
             }
             let success = vec![put(), Op::read(&self.names.lift())];
             let txn = Txn::when(vec![Compare::quiet_since(&from, &to, seen)], success, otherwise);
-            let mut answer: TxnAnswer = self.hub.write(TXN, &txn).await?;
+            let Some(mut answer) = self.write_at::<TxnAnswer>(owner, &name, TXN, &txn).await? else {
+                return Err(Fault::NotSent("the place was cleared away".to_owned()));
+            };
+            if self.place(owner).is_none_or(|place| place.name != name) {
+                // While the answer was on its way, and perhaps before the entry came: nobody else deletes it.
+                let delete = Txn::always(vec![Op::delete(&name)]);
+                if self.hub.write::<TxnAnswer>(TXN, &delete).await.is_err() {
+                    session.taint();
+                }
+                return Err(Fault::NotSent("the place was cleared away".to_owned()));
+            }
             if answer.succeeded {
                 let entry = Entry { order: u64::try_from(answer.revision()).unwrap_or(0), card };
                 return Ok(match self.read_lift(answer.kv(1)) {
@@ -234,8 +232,8 @@ impl Line {
             return Ok(Some(Err(self.give_back(req, owner, busy).await)));
         }
         let watched = match wake {
-            Wake::Leaves(order) => look.line.iter().find(|entry| entry.order == order).map(|before| watch::Place {
-                key: self.names.entry(&req.key, before.card.owner),
+            Wake::Leaves(order) => look.names.get(&order).map(|name| watch::Place {
+                key: name.to_vec(),
                 end: Vec::new(),
                 deletes_only: true,
             }),
@@ -276,10 +274,13 @@ impl Line {
 
     /// Deletes an entry of ours, and no later one of the same owner.
     pub(super) async fn leave(&self, key: &Key, owner: Owner, place: &Place) -> Result<()> {
-        let name = self.names.entry(key, owner);
-        let ours = place.order.map(|order| Compare::created_at(&name, order)).into_iter().collect();
-        let txn = Txn::when(ours, vec![Op::delete(&name)], Vec::new());
-        self.hub.write::<TxnAnswer>(TXN, &txn).await.map_err(|fault| self.error(fault, key, true))?;
+        let name = &place.name;
+        let ours = place.order.map(|order| Compare::created_at(name, order)).into_iter().collect();
+        let txn = Txn::when(ours, vec![Op::delete(name)], Vec::new());
+        let left = self.write_at::<TxnAnswer>(owner, name, TXN, &txn).await;
+        if left.map_err(|fault| self.error(fault, key, true))?.is_none() {
+            return Ok(());
+        }
         pause_point("etcd.entry-deleted").await;
         self.forget_place(key, owner, place);
         Ok(())
@@ -287,14 +288,15 @@ impl Line {
 
     /// Moves an entry to another session; `false` if it is gone.
     pub(super) async fn rebind(&self, key: &Key, owner: Owner, place: &Place, session: &Arc<Session>) -> Result<bool> {
-        let name = self.names.entry(key, owner);
-        let ours = place.order.map_or_else(|| Compare::present(&name), |order| Compare::created_at(&name, order));
-        let txn = Txn::when(vec![ours], vec![Op::rebind(&name, session.id)], Vec::new());
-        let answer: TxnAnswer = self.hub.write(TXN, &txn).await.map_err(|fault| self.error(fault, key, true))?;
-        if let Some(place) = self.places().get_mut(&owner).filter(|_| answer.succeeded) {
+        let name = &place.name;
+        let ours = place.order.map_or_else(|| Compare::present(name), |order| Compare::created_at(name, order));
+        let txn = Txn::when(vec![ours], vec![Op::rebind(name, session.id)], Vec::new());
+        let answer = self.write_at::<TxnAnswer>(owner, name, TXN, &txn).await;
+        let bound = answer.map_err(|fault| self.error(fault, key, true))?.is_some_and(|answer| answer.succeeded);
+        if let Some(place) = self.places().get_mut(&owner).filter(|_| bound) {
             place.session = Arc::clone(session);
         }
-        Ok(answer.succeeded)
+        Ok(bound)
     }
 
     /// The line as it is now, read by the majority.
@@ -307,10 +309,12 @@ impl Line {
 
     fn read(&self, answer: &mut TxnAnswer, at: usize) -> Result<Look> {
         let revision = answer.revision();
-        let line: Option<Vec<Entry>> = answer.kvs(at).iter().map(Look::entry).collect();
+        let kvs = answer.kvs(at);
+        let line: Option<Vec<Entry>> = kvs.iter().map(Look::entry).collect();
         let mut line = line.ok_or_else(|| self.damaged("an entry of a lock is not as we write it"))?;
+        let names = line.iter().map(|entry| entry.order).zip(kvs.into_iter().map(|kv| kv.key)).collect();
         line.sort_unstable_by_key(|entry| entry.order);
-        Ok(Look { line, lift: self.read_lift(answer.kv(at + 1))?, revision })
+        Ok(Look { line, names, lift: self.read_lift(answer.kv(at + 1))?, revision })
     }
 
     fn read_lift(&self, kv: Option<KeyValue>) -> Result<Lift> {

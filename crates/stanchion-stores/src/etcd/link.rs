@@ -199,7 +199,8 @@ impl Hub {
     }
 
     pub(super) async fn link(&self) -> Result<Link, Fault> {
-        self.connecting.link(|| self.living(), || self.connect()).await
+        // Boxed, or every call would carry the room for connecting.
+        self.connecting.link(|| self.living(), || Box::pin(self.connect())).await
     }
 
     /// The first endpoint that can be reached, beginning with the present one.

@@ -11,11 +11,10 @@ use stanchion_core::{
 use tokio::time::Instant;
 
 use super::line::{Line, Look};
-use super::proto::{Compare, Delete, Deleted, Op, Range, Ranged, Txn, TxnAnswer};
+use super::proto::{Compare, Op, Range, Ranged, Txn, TxnAnswer};
 use super::records::{RANGE, TXN};
 use crate::line::{self, Entry, Lift, Standing};
 
-const DELETE: &str = "/etcdserverpb.KV/DeleteRange";
 /// A watch that told nothing is not trusted for longer; and so long an entry stays whose waiter was dropped.
 const LOOK: Duration = Duration::from_secs(10);
 /// One who is not in line looks this soon.
@@ -54,11 +53,7 @@ impl EtcdLocks {
 
     /// The entry is gone or goes: nobody of this process stands there any more.
     async fn delete(&self, key: &Key, owner: Owner) -> Result<Released> {
-        let delete = Delete { key: self.line.names.entry(key, owner), range_end: Vec::new() };
-        let deleted: Deleted =
-            self.line.hub.write(DELETE, &delete).await.map_err(|fault| self.line.error(fault, key, true))?;
-        self.line.forget(owner);
-        Ok(if deleted.deleted > 0 { Released::Released } else { Released::NotHeld })
+        Ok(if self.line.delete(key, owner).await? { Released::Released } else { Released::NotHeld })
     }
 
     async fn check(&self, grant: &Grant, ttl: Duration) -> Result<bool> {
@@ -72,7 +67,7 @@ impl EtcdLocks {
         if !line.sessions.ensure(&place.session, ttl).await.map_err(fail)? {
             return Ok(false);
         }
-        let range = Range { keys_only: true, ..Range::one(&line.names.entry(&grant.key, grant.owner)) };
+        let range = Range { keys_only: true, ..Range::one(&place.name) };
         let found: Ranged = line.hub.read(RANGE, &range).await.map_err(fail)?;
         Ok(found.kvs.first().is_some_and(|kv| place.order.is_none_or(|order| order == kv.create_revision)))
     }
@@ -181,10 +176,9 @@ impl LockBackend for EtcdLocks {
         let holders: Vec<&Entry> = look.line.iter().filter(held).collect();
         let mut deleted = 0;
         for some in holders.chunks(OPS) {
-            let deletes = some.iter().map(|entry| {
-                let (name, order) =
-                    (self.line.names.entry(key, entry.card.owner), i64::try_from(entry.order).unwrap_or(0));
-                Txn::when(vec![Compare::created_at(&name, order)], vec![Op::delete(&name)], Vec::new()).into()
+            let deletes = some.iter().filter_map(|entry| {
+                let (name, order) = (look.name(entry)?, i64::try_from(entry.order).unwrap_or(0));
+                Some(Txn::when(vec![Compare::created_at(name, order)], vec![Op::delete(name)], Vec::new()).into())
             });
             let txn = Txn::always(deletes.collect());
             let mut answer: TxnAnswer =

@@ -10,6 +10,7 @@ mod link;
 mod locks;
 mod names;
 mod options;
+mod place;
 mod proto;
 mod records;
 mod session;

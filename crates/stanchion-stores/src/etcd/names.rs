@@ -12,7 +12,7 @@ const ENTRY: u8 = b'\t';
 /// |---|---|
 /// | `ns/r/KEY` | a record |
 /// | `ns/f/KEY` | the highest token that has touched it; outlives the record |
-/// | `ns/l/KEY⇥OWNER` | one who holds or waits; ends with its client's lease |
+/// | `ns/l/KEY⇥PLACE` | one who holds or waits; ends with its client's lease |
 /// | `ns/lift` | what is added to all fences |
 #[derive(Debug, Clone)]
 pub(super) struct Names(String);
@@ -34,8 +34,9 @@ impl Names {
         format!("{}/lift", self.0).into_bytes()
     }
 
-    pub(super) fn entry(&self, key: &Key, owner: Owner) -> Vec<u8> {
-        [&self.line(key).0[..], owner.to_hex().as_bytes()].concat()
+    /// A new name for an entry.
+    pub(super) fn entry(&self, key: &Key) -> Vec<u8> {
+        [&self.line(key).0[..], Owner::random().to_hex().as_bytes()].concat()
     }
 
     /// All entries of a lock, from and up to.
@@ -84,11 +85,11 @@ mod tests {
         let names = Names::new("ns");
         let [a, below, beside] = ["a", "a/b", "a b"].map(|text| Key::new(text).unwrap());
         let (from, to) = names.line(&a);
-        let entry = names.entry(&a, Owner::random());
+        let entry = names.entry(&a);
         assert!(from < entry && entry < to);
         assert_eq!(names.key_of_entry(&entry), Some(a.clone()));
         for other in [&below, &beside] {
-            let entry = names.entry(other, Owner::random());
+            let entry = names.entry(other);
             assert!(entry < from || entry >= to, "{other}");
         }
         assert_eq!(names.key_of_record(&names.record(&below)), Some(below));

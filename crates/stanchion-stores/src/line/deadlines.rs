@@ -16,21 +16,33 @@ use tokio::time::Instant;
 /// deleted after that, so no renewal can be answered with yes while the entry is on its way out.
 #[derive(Debug, Default)]
 pub(crate) struct Deadlines {
-    ends: Mutex<HashMap<Owner, (Key, Instant)>>,
-    changed: Notify,
+    kept: Mutex<Kept>,
+    /// Somebody's deadline is before the moment at which the one who waits wakes by itself.
+    sooner: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    ends: HashMap<Owner, (Key, Instant)>,
+    /// Who waits for the next deadline wakes at this moment; `None` if it wakes only when it is told.
+    wakes: Option<Instant>,
 }
 
 impl Deadlines {
     /// From now on `owner` has until `end`. To be said before its entry is written.
     pub(crate) fn set(&self, key: &Key, owner: Owner, end: Instant) {
-        self.ends().insert(owner, (key.clone(), end));
-        self.changed.notify_one();
+        let mut kept = self.kept();
+        kept.ends.insert(owner, (key.clone(), end));
+        // Most deadlines are later than the one that is waited for, and many are gone before that: no need to wake anybody.
+        if kept.wakes.is_none_or(|wakes| end < wakes) {
+            self.sooner.notify_one();
+        }
     }
 
     /// Another deadline for one who is still kept; `false` if it is being taken out. To be said before the engine is
     /// asked whether the entry is there.
     pub(crate) fn extend(&self, owner: Owner, until: Instant) -> bool {
-        match self.ends().get_mut(&owner) {
+        match self.kept().ends.get_mut(&owner) {
             Some((_, end)) => {
                 *end = until.max(*end);
                 true
@@ -41,30 +53,31 @@ impl Deadlines {
 
     /// The owner has left the line.
     pub(crate) fn forget(&self, owner: Owner) {
-        self.ends().remove(&owner);
+        self.kept().ends.remove(&owner);
     }
 
     /// Waits until somebody's deadline has passed, and gives up keeping them.
     pub(crate) async fn due(&self) -> Vec<(Key, Owner)> {
         loop {
-            let changed = self.changed.notified();
+            let sooner = self.sooner.notified();
             let now = Instant::now();
             let (taken, next) = {
-                let mut ends = self.ends();
-                let over = ends.extract_if(|_, (_, end)| *end <= now).map(|(owner, (key, _))| (key, owner));
+                let mut kept = self.kept();
+                let over = kept.ends.extract_if(|_, (_, end)| *end <= now).map(|(owner, (key, _))| (key, owner));
                 let taken: Vec<_> = over.collect();
-                (taken, ends.values().map(|(_, end)| *end).min())
+                kept.wakes = kept.ends.values().map(|(_, end)| *end).min();
+                (taken, kept.wakes)
             };
             match next {
                 _ if !taken.is_empty() => return taken,
-                Some(next) => drop(tokio::time::timeout_at(next, changed).await),
-                None => changed.await,
+                Some(next) => drop(tokio::time::timeout_at(next, sooner).await),
+                None => sooner.await,
             }
         }
     }
 
-    fn ends(&self) -> std::sync::MutexGuard<'_, HashMap<Owner, (Key, Instant)>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,6 +86,25 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    /// Set while somebody waits: the earlier one wakes it, the later one is not missed either.
+    #[tokio::test(start_paused = true)]
+    async fn deadlines_that_come_later_are_met_in_their_turn() {
+        let deadlines = Deadlines::default();
+        let (key, start) = (Key::new("k").unwrap(), Instant::now());
+        let [first, sooner, later] = [1, 2, 3].map(Owner::from_bits);
+        let second = Duration::from_secs(1);
+        let setting = async {
+            for (owner, wait) in [(first, 5), (later, 9), (sooner, 3)] {
+                tokio::time::sleep(second / 4).await;
+                deadlines.set(&key, owner, start + wait * second);
+            }
+        };
+        let (due, ()) = tokio::join!(deadlines.due(), setting);
+        assert_eq!((due, start.elapsed()), (vec![(key.clone(), sooner)], 3 * second));
+        deadlines.forget(first);
+        assert_eq!((deadlines.due().await, start.elapsed()), (vec![(key, later)], 9 * second));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn who_is_taken_out_cannot_be_kept_any_more() {

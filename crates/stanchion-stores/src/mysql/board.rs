@@ -1,6 +1,6 @@
 //! Who of this process waits for which change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,10 +14,17 @@ use super::line::{Line, Turn};
 /// A waiter that nobody asked about for this long was forgotten by its caller.
 const FORGOTTEN: Duration = Duration::from_secs(2 * 3600);
 
+/// How many keys are remembered as crowded.
+const CROWDED: usize = 1024;
+
 #[derive(Debug, Default)]
 pub(super) struct Board {
     places: Mutex<BTreeMap<u64, Arc<Place>>>,
     watches: Mutex<BTreeMap<u64, Watched>>,
+    /// The keys that the listener's present statement waits for.
+    heard: Mutex<BTreeSet<Key>>,
+    /// Keys in whose rows somebody waits. A hint: what is forgotten costs a statement.
+    crowded: Mutex<BTreeSet<Vec<u8>>>,
     numbers: AtomicU64,
     /// Rings when there is something new to listen for.
     pub(super) news: Notify,
@@ -28,15 +35,22 @@ pub(super) struct Board {
 pub(super) struct Place {
     pub(super) owner: Owner,
     pub(super) key: Key,
-    /// What the waiter has seen.
-    pub(super) rev: AtomicU64,
     /// It waits at this moment.
     pub(super) waiting: AtomicBool,
-    pub(super) ours: AtomicBool,
-    /// When to try if nobody calls.
-    pub(super) at: Mutex<Instant>,
-    /// Wakes for both; keeps one call for a waiter that is not there yet.
+    seen: Mutex<Seen>,
+    /// Wakes for what is seen; keeps one call for a waiter that is not there yet.
     pub(super) bell: Notify,
+}
+
+/// What a waiter knows.
+#[derive(Debug)]
+struct Seen {
+    /// The newest row it was told of; 0: none yet.
+    rev: u64,
+    /// It should try at once.
+    ours: bool,
+    /// When to try if nobody calls.
+    at: Instant,
 }
 
 /// A record that somebody waits on.
@@ -51,7 +65,8 @@ pub(super) struct Watched {
 /// Everything to listen for.
 #[derive(Debug, Default)]
 pub(super) struct Interests {
-    pub(super) places: Vec<Arc<Place>>,
+    /// Keys, and what their waiters have seen.
+    pub(super) places: BTreeSet<(Key, u64)>,
     pub(super) watches: Vec<Watched>,
 }
 
@@ -67,14 +82,33 @@ pub(super) fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Place {
-    /// The row was seen like this: is it our turn?
+    /// The row was seen like this: is it our turn? The answer to a question may come after news of a later change.
     pub(super) fn see(&self, line: &Line) {
-        match line.turn(self.owner) {
-            Turn::Now => self.ours.store(true, Ordering::SeqCst),
-            Turn::In(us) => *open(&self.at) = Instant::now() + Duration::from_micros(us),
+        let mut seen = open(&self.seen);
+        if line.rev < seen.rev {
+            return;
         }
-        self.rev.store(line.rev, Ordering::SeqCst);
+        match line.turn(self.owner) {
+            Turn::Now => seen.ours = true,
+            Turn::In(us) => {
+                // The same row once more, later: only the times differ.
+                seen.ours &= line.rev == seen.rev;
+                seen.at = Instant::now() + Duration::from_micros(us);
+            }
+        }
+        seen.rev = line.rev;
+        drop(seen);
         self.bell.notify_one();
+    }
+
+    /// Whether to try at once, or else when.
+    pub(super) fn when(&self) -> Option<Instant> {
+        let mut seen = open(&self.seen);
+        if std::mem::take(&mut seen.ours) { None } else { Some(seen.at) }
+    }
+
+    fn rev(&self) -> u64 {
+        open(&self.seen).rev
     }
 }
 
@@ -84,25 +118,23 @@ impl Board {
         let mut places = open(&self.places);
         if places.len() > 1024 {
             let now = Instant::now();
-            places.retain(|_, place| now.saturating_duration_since(*open(&place.at)) < FORGOTTEN);
+            places.retain(|_, place| now.saturating_duration_since(open(&place.seen).at) < FORGOTTEN);
         }
         let place = places.entry(owner.nonce()).or_insert_with(|| {
             Arc::new(Place {
                 owner,
                 key: key.clone(),
-                rev: AtomicU64::new(0),
                 waiting: AtomicBool::new(false),
-                ours: AtomicBool::new(false),
-                at: Mutex::new(Instant::now()),
+                seen: Mutex::new(Seen { rev: 0, ours: false, at: Instant::now() }),
                 bell: Notify::new(),
             })
         });
         Arc::clone(place)
     }
 
-    /// Has this waiter been refused before?
-    pub(super) fn knows(&self, owner: Owner) -> bool {
-        open(&self.places).contains_key(&owner.nonce())
+    /// Whether somebody waited for it when the row was last seen.
+    pub(super) fn is_crowded(&self, key: &Key) -> bool {
+        open(&self.crowded).contains(key.as_str().as_bytes())
     }
 
     pub(super) fn leave(&self, owner: Owner) {
@@ -119,15 +151,44 @@ impl Board {
         Watch { board: Arc::clone(self), number, bell }
     }
 
-    pub(super) fn interests(&self) -> Interests {
-        let places = open(&self.places).values().filter(|p| p.waiting.load(Ordering::SeqCst)).cloned().collect();
+    /// What the listener's next statement has to wait for.
+    pub(super) async fn interests(&self) -> Interests {
+        // Whatever rang until now is among what follows.
+        tokio::select! {
+            biased;
+            () = self.news.notified() => {}
+            () = std::future::ready(()) => {}
+        }
+        let mut heard = open(&self.heard);
+        let waiting = |place: &&Arc<Place>| place.waiting.load(Ordering::SeqCst);
+        let seen = |place: &Arc<Place>| (place.key.clone(), place.rev());
+        let places: BTreeSet<_> = open(&self.places).values().filter(waiting).map(seen).collect();
+        *heard = places.iter().map(|(key, _)| key.clone()).collect();
         Interests { places, watches: open(&self.watches).values().cloned().collect() }
     }
 
-    /// We changed a row ourselves: those of us who wait for it need not be told by the server.
-    pub(super) fn tell(&self, key: &Key, line: &Line) {
-        let places: Vec<_> = open(&self.places).values().filter(|place| place.key == *key).cloned().collect();
-        for place in places {
+    /// One that waits (it says so already) wants to hear of its key. A statement that waits for the key anyway need not be
+    /// ended for it: if that has not begun it sees what differs, and if it sleeps the call ends it.
+    pub(super) fn listen_for(&self, key: &Key) {
+        if !open(&self.heard).contains(key) {
+            self.news.notify_one();
+        }
+    }
+
+    /// A row was seen, or changed by ourselves: those of us who wait for it need not be told by the server.
+    pub(super) fn tell(&self, key: &[u8], line: &Line) {
+        {
+            let mut crowded = open(&self.crowded);
+            if crowded.len() > CROWDED {
+                crowded.clear();
+            }
+            if line.waiters.is_empty() {
+                crowded.remove(key);
+            } else {
+                crowded.insert(key.to_vec());
+            }
+        }
+        for place in open(&self.places).values().filter(|place| place.key.as_str().as_bytes() == key) {
             place.see(line);
         }
     }
@@ -135,7 +196,7 @@ impl Board {
     /// Something may have been missed: everybody looks again.
     pub(super) fn shake(&self) {
         for place in open(&self.places).values() {
-            place.ours.store(true, Ordering::SeqCst);
+            open(&place.seen).ours = true;
             place.bell.notify_one();
         }
         for watched in open(&self.watches).values() {

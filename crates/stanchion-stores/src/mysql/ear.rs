@@ -9,6 +9,9 @@
 //! - the statement sleeps only if nothing of what it waits for differs from what was seen last. It begins before the look,
 //!   and the change is committed before the `KILL`: a change is either seen by the look or ends the sleep.
 //! - a call that is lost (another user's connection, another node of a cluster) costs a heartbeat.
+//! - it sleeps in `GET_LOCK`, for a name that a second connection keeps. `SLEEP` needs no keeper, but in MariaDB all sleepers
+//!   share a mutex: one that is about to sleep holds it while it asks whether it was killed, which waits for whoever kills
+//!   it, who waits for the mutex. They give up after two seconds, and nobody else sleeps or calls meanwhile.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,8 +20,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mysql_async::Conn;
+use mysql_async::prelude::Queryable as _;
 use stanchion_core::{Owner, Result};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::board::{Board, Interests, open};
 use super::error::{Effect, INTERRUPTED, code, unexpected};
@@ -31,6 +35,10 @@ use super::text::{NOW, text};
 const SLEEP: Duration = Duration::from_secs(5);
 /// Calls in one packet.
 const CALLS: usize = 200;
+/// How often a look that is interrupted by calls is begun again before the connection counts as broken.
+const LOOKS: u32 = 100;
+/// How long a statement may take to begin after we sent it, before it is called once more.
+const BEGINS: Duration = Duration::from_millis(20);
 /// A connection that nobody needed for this long is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -66,6 +74,11 @@ pub(super) fn call(ear: u64) -> String {
     format!("SET @c = IS_USED_LOCK('{}'); KILL QUERY @c", name(ear))
 }
 
+/// The same, only where `condition` holds. Elsewhere it reaches nobody.
+pub(super) fn call_if(condition: &str, ear: u64) -> String {
+    format!("SET @c = IF({condition}, IS_USED_LOCK('{}'), NULL); KILL QUERY @c", name(ear))
+}
+
 /// Calls the first of these in one packet, and says how many are dealt with. A listener that is gone ends the packet.
 async fn call_some(pool: &Pool, ears: &[u64]) -> usize {
     let some = &ears[..ears.len().min(CALLS)];
@@ -81,6 +94,11 @@ async fn call_some(pool: &Pool, ears: &[u64]) -> usize {
     };
     tracing::debug!(error = e, "a waiter was not called; it looks by itself");
     done.min(ears.len())
+}
+
+/// Ended by a call, or by a limit of the server's.
+fn is_call(e: &mysql_async::Error) -> bool {
+    matches!(code(e), Some(INTERRUPTED | 1969 | 3024))
 }
 
 /// The user lock of a listener. Such names belong to the whole server, so they are drawn, not counted.
@@ -114,12 +132,17 @@ impl Ear {
     /// committed something and waits for one trip only; whom that does not reach is called in the background.
     pub(super) async fn ring(&self, ears: Vec<u64>) {
         let done = call_some(&self.pool, &ears).await;
-        if done == ears.len() {
+        self.ring_later(&ears[done..]);
+    }
+
+    /// Wakes these in the background.
+    pub(super) fn ring_later(&self, ears: &[u64]) {
+        if ears.is_empty() {
             return;
         }
         {
             let mut calls = open(&self.calls);
-            calls.waiting.extend(&ears[done..]);
+            calls.waiting.extend(ears);
             if std::mem::replace(&mut calls.busy, true) {
                 return;
             }
@@ -144,13 +167,12 @@ impl Ear {
     }
 
     /// Sleeps unless something differs already.
-    fn sleep(&self, interests: &Interests) -> String {
+    fn sleep(&self, interests: &Interests, bed: &str) -> String {
         let mut sql = String::from("SELECT IF((SELECT COUNT(*) FROM ");
         let (locks, records) = (self.schema.table("locks"), self.schema.table("records"));
         write!(sql, "{locks} WHERE FALSE").ok();
-        for place in &interests.places {
-            let rev = place.rev.load(Ordering::SeqCst);
-            write!(sql, " OR (k = {} AND rev <> {rev})", text(place.key.as_str())).ok();
+        for (key, rev) in &interests.places {
+            write!(sql, " OR (k = {} AND rev > {rev})", text(key.as_str())).ok();
         }
         write!(sql, ") + (SELECT COUNT(*) FROM {records} WHERE FALSE").ok();
         for watched in &interests.watches {
@@ -161,49 +183,57 @@ impl Ear {
             }
             .ok();
         }
-        write!(sql, ") > 0, 0, SLEEP({}))", SLEEP.as_secs()).ok();
+        write!(sql, ") > 0, 0, GET_LOCK('{bed}', {}))", SLEEP.as_secs()).ok();
         sql
     }
 
     /// What the rows say now, to those who wait for them.
     async fn look(&self, conn: &mut Conn, interests: &Interests) -> Result<()> {
-        let keys = |keys: Vec<String>| if keys.is_empty() { "NULL".to_owned() } else { keys.join(", ") };
-        let places = keys(interests.places.iter().map(|p| text(p.key.as_str())).collect());
-        let watches = keys(interests.watches.iter().map(|w| text(w.key.as_str())).collect());
-        let sql = format!(
-            "{} WHERE k IN ({places}); SELECT k, version, value IS NOT NULL AND (expires IS NULL OR expires > {NOW}) \
-             FROM {} WHERE k IN ({watches})",
-            select(&self.schema),
-            self.schema.table("records")
-        );
-        let parts = timeout(self.pool.target.timeout, ask(conn, sql.as_bytes(), 2)).await;
-        let parts = parts.map_err(|_| unexpected("no answer"))?;
-        if let Some(e) = parts.failed {
-            return Err(super::error::running(&e, &self.pool.target.shown, Effect::Read));
-        }
-        let [locks, records] = &parts.sets[..] else { return Err(unexpected("no results")) };
-        for row in &locks.rows {
-            let Ok((key, line)) = read_line(row) else {
-                // Who waits for it finds out by asking.
-                self.board.shake();
-                continue;
-            };
-            for place in interests.places.iter().filter(|p| p.key.as_str().as_bytes() == key) {
-                if place.rev.load(Ordering::SeqCst) != line.rev {
-                    place.see(&line);
+        if !interests.places.is_empty() {
+            let keys: BTreeSet<_> = interests.places.iter().map(|(key, _)| text(key.as_str())).collect();
+            let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+            for row in self.rows(conn, format!("{} WHERE k IN ({keys})", select(&self.schema))).await? {
+                match read_line(&row) {
+                    Ok((key, line)) => self.board.tell(&key, &line),
+                    // Who waits for it finds out by asking.
+                    Err(_) => self.board.shake(),
                 }
             }
         }
-        for row in &records.rows {
-            let key = bytes(row, 0)?.unwrap_or_default();
-            let found = (maybe(Some(row), 2)? == Some(1)).then_some(number(Some(row), 1)?);
-            for watched in interests.watches.iter().filter(|w| w.key.as_str().as_bytes() == key) {
-                if watched.since != found {
-                    watched.bell.notify_one();
+        if !interests.watches.is_empty() {
+            let keys: Vec<_> = interests.watches.iter().map(|w| text(w.key.as_str())).collect();
+            let sql = format!(
+                "SELECT k, version, value IS NOT NULL AND (expires IS NULL OR expires > {NOW}) FROM {} WHERE k IN ({})",
+                self.schema.table("records"),
+                keys.join(", ")
+            );
+            for row in self.rows(conn, sql).await? {
+                let key = bytes(&row, 0)?.unwrap_or_default();
+                let found = (maybe(Some(&row), 2)? == Some(1)).then_some(number(Some(&row), 1)?);
+                for watched in interests.watches.iter().filter(|w| w.key.as_str().as_bytes() == key) {
+                    if watched.since != found {
+                        watched.bell.notify_one();
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The rows of one statement on the connection that is called. Never two in a packet: a call that comes between them
+    /// makes MariaDB forget the second, and its answer would be waited for in vain.
+    async fn rows(&self, conn: &mut Conn, sql: String) -> Result<Vec<mysql_async::Row>> {
+        let mut tries = 0;
+        loop {
+            let parts = timeout(self.pool.target.timeout, ask(conn, sql.as_bytes(), 1)).await;
+            let parts = parts.map_err(|_| unexpected("no answer"))?;
+            match parts.failed {
+                None => return Ok(parts.sets.into_iter().flat_map(|set| set.rows).collect()),
+                // A call that came when nobody slept any more.
+                Some(e) if is_call(&e) && tries < LOOKS => tries += 1,
+                Some(e) => return Err(super::error::running(&e, &self.pool.target.shown, Effect::Read)),
+            }
+        }
     }
 }
 
@@ -212,15 +242,14 @@ async fn listen(ear: Weak<Ear>) {
     let mut failures = 0_u32;
     loop {
         let Some(strong) = ear.upgrade() else { return };
-        let opened = open_ear(&strong).await;
-        match opened {
-            Ok((conn, id)) => {
+        match Pair::open(&strong).await {
+            Ok(pair) => {
                 failures = 0;
                 strong.hears.store(true, Ordering::SeqCst);
                 // Whatever happened while nobody listened.
                 strong.board.shake();
                 drop(strong);
-                let idle = hear(&ear, conn, id).await;
+                let idle = hear(&ear, pair).await;
                 if let Some(strong) = ear.upgrade() {
                     strong.hears.store(false, Ordering::SeqCst);
                     strong.board.shake();
@@ -239,26 +268,56 @@ async fn listen(ear: Weak<Ear>) {
     }
 }
 
-/// A connection that holds our name, and its number.
-async fn open_ear(ear: &Ear) -> Result<(Conn, u64)> {
-    let mut conn = ear.pool.target.connect().await?;
-    let sql = format!("SELECT CONNECTION_ID(), GET_LOCK('{}', 0)", name(ear.number));
-    let parts = timeout(ear.pool.target.timeout, ask(&mut conn, sql.as_bytes(), 1)).await;
+/// A connection that listens, and one that only keeps what the first one waits for.
+struct Pair {
+    conn: Conn,
+    /// The number of `conn`.
+    id: u64,
+    keeper: Conn,
+    /// When the keeper was seen to be alive.
+    seen: Instant,
+    /// The user lock that the keeper holds.
+    bed: String,
+}
+
+impl Pair {
+    async fn open(ear: &Ear) -> Result<Self> {
+        let bed = format!("stanchion.bed.{:016x}", Owner::random().nonce());
+        let (mut keeper, seen) = (ear.pool.target.connect().await?, Instant::now());
+        take(ear, &mut keeper, &bed).await?;
+        let mut conn = ear.pool.target.connect().await?;
+        // Where it is taken our last connection is still dying; it is woken in our place until then.
+        let id = take(ear, &mut conn, &name(ear.number)).await?;
+        Ok(Self { conn, id, keeper, seen, bed })
+    }
+
+    /// An idle connection may be closed by the server, and somebody in between may forget it.
+    async fn keep(&mut self, limit: Duration) -> bool {
+        if self.seen.elapsed() < SLEEP {
+            return true;
+        }
+        self.seen = Instant::now();
+        matches!(timeout(limit, self.keeper.ping()).await, Ok(Ok(())))
+    }
+}
+
+/// Takes a user lock that nobody should have, and answers with the connection's number.
+async fn take(ear: &Ear, conn: &mut Conn, name: &str) -> Result<u64> {
+    let sql = format!("SELECT CONNECTION_ID(), GET_LOCK('{name}', 0)");
+    let parts = timeout(ear.pool.target.timeout, ask(conn, sql.as_bytes(), 1)).await;
     let parts = parts.map_err(|_| unexpected("no answer"))?;
     let row = parts.sets.first().and_then(|set| set.rows.first());
-    let id = number(row, 0)?;
     if maybe(row, 1)? != Some(1) {
-        // Our last connection is still dying; it is woken in our place until then.
         return Err(unexpected("the name is taken"));
     }
-    Ok((conn, id))
+    number(row, 0)
 }
 
 /// Until the connection breaks, or (`true`) nobody has waited for a while.
-async fn hear(ear: &Weak<Ear>, mut conn: Conn, id: u64) -> bool {
+async fn hear(ear: &Weak<Ear>, mut pair: Pair) -> bool {
     loop {
         let Some(strong) = ear.upgrade() else { return true };
-        let interests = strong.board.interests();
+        let interests = strong.board.interests().await;
         let (board, pool) = (Arc::clone(&strong.board), Arc::clone(&strong.pool));
         if interests.is_empty() {
             drop(strong);
@@ -267,35 +326,35 @@ async fn hear(ear: &Weak<Ear>, mut conn: Conn, id: u64) -> bool {
             }
             continue;
         }
-        let sql = strong.sleep(&interests);
+        let sql = strong.sleep(&interests, &pair.bed);
         drop(strong);
         let answer = {
-            let asked = timeout(SLEEP + pool.target.timeout, ask(&mut conn, sql.as_bytes(), 1));
+            let asked = timeout(SLEEP + pool.target.timeout, ask(&mut pair.conn, sql.as_bytes(), 1));
             tokio::pin!(asked);
             tokio::select! {
                 answer = &mut asked => answer,
                 // There is more to listen for. The statement may not have begun yet, and a call would miss it: call again.
                 () = board.news.notified() => loop {
-                    let kill = format!("KILL QUERY {id}");
-                    let woken = async {
-                        pool.parts(kill.as_bytes(), 1, Effect::Read).await.ok();
-                        tokio::time::sleep(Duration::from_millis(20)).await;
-                    };
-                    tokio::select! {
-                        answer = &mut asked => break answer,
-                        () = woken => {}
+                    // Never dropped half-way: that would cost the pool a connection.
+                    pool.parts(format!("KILL QUERY {}", pair.id).as_bytes(), 1, Effect::Read).await.ok();
+                    if let Ok(answer) = timeout(BEGINS, &mut asked).await {
+                        break answer;
                     }
                 },
             }
         };
         let Ok(parts) = answer else { return false };
+        let row = parts.sets.first().and_then(|set| set.rows.first());
+        if row.is_some_and(|row| matches!(maybe(Some(row), 0), Ok(Some(1)))) || !pair.keep(pool.target.timeout).await {
+            // The keeper is gone, and nothing would make us sleep.
+            return false;
+        }
         // Called, ended by a limit of the server's, or slept out: whatever it was, a look is cheap.
-        let woken = parts.failed.as_ref().is_none_or(|e| matches!(code(e), Some(INTERRUPTED | 1969 | 3024)));
-        if !woken {
+        if !parts.failed.as_ref().is_none_or(is_call) {
             return false;
         }
         let Some(strong) = ear.upgrade() else { return true };
-        if strong.look(&mut conn, &interests).await.is_err() {
+        if strong.look(&mut pair.conn, &interests).await.is_err() {
             return false;
         }
     }

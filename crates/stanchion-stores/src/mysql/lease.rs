@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use stanchion_core::{
-    Acquire, Capability, Error, ErrorKind, FencingToken, Grant, Identity, Key, LockBackend, LockInfo, Mode, Owner,
-    Page, Released, Renewal, Result, RetryPolicy, Wait, contended, slots_disagree,
+    Acquire, Capability, ErrorKind, FencingToken, Grant, Identity, Key, LockBackend, LockInfo, Mode, Owner, Page,
+    Released, Renewal, Result, Wait, contended, slots_disagree,
 };
 use tokio::time::Instant;
 
-use super::board::{Waiting, open};
-use super::ear::{Ear, call};
+use super::board::Waiting;
+use super::change::{Change, Rows};
+use super::ear::Ear;
 use super::error::{DUPLICATE, Effect, code, running, unexpected};
-use super::line::{Asked, Line, Turn, Verdict};
+use super::line::{Asked, Line, Verdict};
 use super::pool::{Pool, number};
 use super::row::{floor, micros, read_line, select};
 use super::schema::Schema;
@@ -24,111 +25,27 @@ use super::tidy::Tidy;
 
 /// A waiter looks at least this often by itself: what a lost call costs.
 const HEARTBEAT: Duration = Duration::from_secs(3);
-/// How long to go on when others change the row between our look and our write.
-const SWAPS: u32 = 200;
 
 /// Lease locks in MySQL and MariaDB.
 #[derive(Debug)]
 pub(crate) struct LeaseLocks {
-    pool: Arc<Pool>,
-    ear: Arc<Ear>,
-    schema: Schema,
+    rows: Arc<Rows>,
     capability: Capability,
     tidy: Arc<Tidy>,
 }
 
-/// What a decision about a row asks for.
-enum Change<T> {
-    /// Write it, and answer this.
-    Write(T),
-    /// It stays as it is.
-    Leave(T),
-}
-
 impl LeaseLocks {
     pub(crate) fn new(pool: Arc<Pool>, ear: Arc<Ear>, schema: Schema, capability: Capability, tidy: Arc<Tidy>) -> Self {
-        Self { pool, ear, schema, capability, tidy }
+        Self { rows: Rows::new(pool, ear, schema), capability, tidy }
     }
 
     fn table(&self) -> String {
-        self.schema.table("locks")
+        self.rows.schema.table("locks")
     }
 
-    async fn read(&self, key: &Key) -> Result<Option<Line>> {
-        let sql = format!("{} WHERE k = {}", select(&self.schema), text(key.as_str()));
-        let rows = self.pool.one(&sql, Effect::Read).await?;
-        rows.first().map(|row| Ok(read_line(row)?.1)).transpose()
-    }
-
-    /// Writes `line` if the row is what it was, and calls those whose turn it is now.
-    async fn write(&self, key: &Key, line: &mut Line) -> Result<bool> {
-        let called: Vec<u64> = line.called().into_iter().filter(|ear| *ear != self.ear.number).collect();
-        let held = line.holder.as_ref();
-        let owner = held.map(|held| held.owner.to_hex()).unwrap_or_default();
-        let identity = held.map_or("", |held| &held.identity);
-        let (since, ends) = held.map_or((line.now, 0), |held| (held.since, held.ends));
-        let queue = line.encode().map_or_else(|| "NULL".to_owned(), |queue| text(&queue));
-        let mut sql = format!(
-            "UPDATE {} SET rev = rev + 1, fence = {}, owner = '{owner}', identity = {}, since = {since}, ends = {ends}, \
-             queue = {queue} WHERE k = {} AND rev = {}",
-            self.table(),
-            line.fence,
-            text(identity),
-            text(key.as_str()),
-            line.rev
-        );
-        let mut count = 1;
-        if let Some(first) = called.first() {
-            // In the same packet: a call for nothing only makes somebody look.
-            sql.push_str("; ");
-            sql.push_str(&call(*first));
-            count = 3;
-        }
-        let parts = self.pool.parts(sql.as_bytes(), count, Effect::Write).await?;
-        let Some(set) = parts.sets.first() else {
-            let e = parts.failed.ok_or_else(|| unexpected("no result"))?;
-            if super::error::is_rollback(&e) {
-                return Ok(false);
-            }
-            return Err(running(&e, &self.pool.target.shown, Effect::Write));
-        };
-        if set.found == 0 {
-            return Ok(false);
-        }
-        line.rev += 1;
-        self.ear.board.tell(key, line);
-        if called.len() > 1 {
-            self.ear.ring(called[1..].to_vec()).await;
-        }
-        Ok(true)
-    }
-
-    /// Reads the row, decides, writes, and does it again if somebody was faster. `None`: there is no row.
-    async fn change<T>(
-        &self,
-        key: &Key,
-        mut decide: impl FnMut(&mut Line) -> Change<T> + Send,
-    ) -> Result<Option<(Line, T)>>
-    where
-        T: Send,
-    {
-        let mut tries = RetryPolicy::default().budget(SWAPS).deadline(self.pool.target.timeout).start();
-        loop {
-            let Some(mut line) = self.read(key).await? else { return Ok(None) };
-            match decide(&mut line) {
-                Change::Leave(answer) => return Ok(Some((line, answer))),
-                Change::Write(answer) => {
-                    if self.write(key, &mut line).await? {
-                        return Ok(Some((line, answer)));
-                    }
-                }
-            }
-            if !tries.again().await {
-                return Err(Error::new(ErrorKind::Unavailable, "the lock's row changes faster than we can write it")
-                    .with("key", key)
-                    .with("tries", tries.used()));
-            }
-        }
+    /// Whether one statement is enough: it is not where somebody waits.
+    fn is_quiet(&self, key: &Key, mode: Mode) -> bool {
+        mode == Mode::Exclusive && !self.rows.ear.board.is_crowded(key)
     }
 
     /// One statement: ours if nobody holds, shares or waits.
@@ -143,7 +60,7 @@ impl LeaseLocks {
             micros(req.ttl),
             text(req.key.as_str()),
         );
-        let sets = self.pool.run(&sql, 1, Effect::Write).await?;
+        let sets = self.rows.pool.run(&sql, 1, Effect::Write).await?;
         Ok(sets.first().filter(|set| set.found > 0).map(|set| set.id))
     }
 
@@ -163,23 +80,23 @@ impl LeaseLocks {
             if exclusive { floor(req)? } else { 0 },
             text(&req.identity.encode()),
             if exclusive { ends.as_str() } else { "0" },
-            self.schema.table("meta"),
+            self.rows.schema.table("meta"),
         );
-        let parts = self.pool.parts(sql.as_bytes(), 1, Effect::Write).await?;
+        let parts = self.rows.pool.parts(sql.as_bytes(), 1, Effect::Write).await?;
         match parts.failed {
             None => match parts.sets.first() {
                 Some(set) if set.found > 0 => Ok(Some(set.id)),
                 _ => Err(unexpected("no floor").hint("open the store again")),
             },
             Some(e) if code(&e) == Some(DUPLICATE) || super::error::is_rollback(&e) => Ok(None),
-            Some(e) => Err(running(&e, &self.pool.target.shown, Effect::Write)),
+            Some(e) => Err(running(&e, &self.rows.pool.target.shown, Effect::Write)),
         }
     }
 
     /// What cannot be read can still be cleared: the way out that the error of a damaged row names.
     async fn clear_damaged(&self, key: &Key) -> Result<bool> {
         let k = text(key.as_str());
-        let rows = self.pool.one(&format!("{} WHERE k = {k}", select(&self.schema)), Effect::Read).await?;
+        let rows = self.rows.pool.one(&format!("{} WHERE k = {k}", select(&self.rows.schema)), Effect::Read).await?;
         let Some(row) = rows.first() else { return Ok(false) };
         if !read_line(row).is_err_and(|e| e.kind() == ErrorKind::Damaged) {
             return Ok(false);
@@ -190,14 +107,12 @@ impl LeaseLocks {
             self.table(),
             number(Some(row), 1)?
         );
-        Ok(self.pool.run(&sql, 1, Effect::Write).await?.first().is_some_and(|set| set.found > 0))
+        Ok(self.rows.pool.run(&sql, 1, Effect::Write).await?.first().is_some_and(|set| set.found > 0))
     }
 
     /// The fence of a grant, or who is in the way.
     async fn attempt(&self, req: &Acquire, owner: Owner) -> Result<Result<u64, (Line, Verdict)>> {
-        let known = req.wait != Wait::No && self.ear.board.knows(owner);
-        if req.mode == Mode::Exclusive
-            && !known
+        if self.is_quiet(&req.key, req.mode)
             && let Some(fence) = self.seize(req, owner).await?
         {
             return Ok(Ok(fence));
@@ -208,11 +123,16 @@ impl LeaseLocks {
             ttl: micros(req.ttl),
             floor: floor(req)?,
             wait: req.wait != Wait::No,
-            ear: self.ear.number,
+            ear: self.rows.ear.number,
             identity: req.identity.encode(),
         };
+        if asked.wait {
+            // Before it stands in the row: another of this process may hand it the turn before we have our answer.
+            self.rows.ear.board.place(&req.key, owner);
+        }
         loop {
-            let changed = self.change(&req.key, |line| match line.attempt(&asked) {
+            let asked = asked.clone();
+            let changed = self.rows.change(&req.key, move |line| match line.attempt(&asked) {
                 Verdict::Contended { write: false } => Change::Leave(Verdict::Contended { write: false }),
                 Verdict::Slots(held) => Change::Leave(Verdict::Slots(held)),
                 verdict => Change::Write(verdict),
@@ -240,7 +160,7 @@ impl LockBackend for LeaseLocks {
     }
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
-        let board = &self.ear.board;
+        let board = &self.rows.ear.board;
         let answer = self.attempt(req, owner).await.inspect_err(|_| board.leave(owner))?;
         match answer {
             Ok(fence) => {
@@ -255,9 +175,7 @@ impl LockBackend for LeaseLocks {
             }
             Err((line, _)) => {
                 if req.wait != Wait::No {
-                    let place = board.place(&req.key, owner);
-                    place.ours.store(line.turn(owner) == Turn::Now, Ordering::SeqCst);
-                    place.see(&line);
+                    board.place(&req.key, owner).see(&line);
                 }
                 Err(contended(&req.key, line.shown()))
             }
@@ -265,30 +183,28 @@ impl LockBackend for LeaseLocks {
     }
 
     async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
-        let place = self.ear.board.place(&req.key, owner);
+        let place = self.rows.ear.board.place(&req.key, owner);
         place.waiting.store(true, Ordering::SeqCst);
         let _waiting = Waiting(&place.waiting);
-        self.ear.board.news.notify_one();
+        self.rows.ear.board.listen_for(&req.key);
         let mut until = until.min(Instant::now() + HEARTBEAT);
-        if !self.ear.ensure() {
+        if !self.rows.ear.ensure() {
             // Well inside a turn, and not all at once.
             until = until.min(Instant::now() + Duration::from_millis(60 + owner.nonce() % 80));
         }
         loop {
-            if place.ours.swap(false, Ordering::SeqCst) {
-                return Ok(());
-            }
-            let end = until.min(*open(&place.at));
-            if tokio::time::timeout_at(end, place.bell.notified()).await.is_err() {
+            let Some(at) = place.when() else { return Ok(()) };
+            if tokio::time::timeout_at(until.min(at), place.bell.notified()).await.is_err() {
                 return Ok(());
             }
         }
     }
 
     async fn withdraw(&self, req: &Acquire, owner: Owner) {
-        self.ear.board.leave(owner);
-        let left =
-            self.change(&req.key, |line| if line.withdraw(owner) { Change::Write(()) } else { Change::Leave(()) });
+        self.rows.ear.board.leave(owner);
+        let left = self
+            .rows
+            .change(&req.key, move |line| if line.withdraw(owner) { Change::Write(()) } else { Change::Leave(()) });
         if let Err(e) = left.await {
             tracing::debug!(error = %e, key = %req.key, "a waiter could not leave the queue; its place lapses");
         }
@@ -303,10 +219,11 @@ impl LockBackend for LeaseLocks {
                 text(grant.key.as_str()),
                 grant.owner.to_hex()
             );
-            self.pool.run(&sql, 1, Effect::Write).await.map(|sets| sets.first().is_some_and(|set| set.found > 0))
+            self.rows.pool.run(&sql, 1, Effect::Write).await.map(|sets| sets.first().is_some_and(|set| set.found > 0))
         } else {
-            let renewed = self.change(&grant.key, |line| {
-                if line.renew(grant.owner, micros(ttl)) { Change::Write(true) } else { Change::Leave(false) }
+            let (owner, ttl) = (grant.owner, micros(ttl));
+            let renewed = self.rows.change(&grant.key, move |line| {
+                if line.renew(owner, ttl) { Change::Write(true) } else { Change::Leave(false) }
             });
             renewed.await.map(|changed| changed.is_some_and(|(_, renewed)| renewed))
         };
@@ -318,7 +235,7 @@ impl LockBackend for LeaseLocks {
     }
 
     async fn release(&self, grant: &Grant) -> Result<Released> {
-        if grant.mode == Mode::Exclusive {
+        if self.is_quiet(&grant.key, grant.mode) {
             let sql = format!(
                 "UPDATE {} SET rev = rev + 1, owner = '', since = {NOW}, ends = 0 \
                  WHERE k = {} AND owner = '{}' AND ends > {NOW} AND queue IS NULL",
@@ -326,11 +243,12 @@ impl LockBackend for LeaseLocks {
                 text(grant.key.as_str()),
                 grant.owner.to_hex()
             );
-            if self.pool.run(&sql, 1, Effect::Write).await?.first().is_some_and(|set| set.found > 0) {
+            if self.rows.pool.run(&sql, 1, Effect::Write).await?.first().is_some_and(|set| set.found > 0) {
                 return Ok(Released::Released);
             }
         }
-        let released = self.change(&grant.key, |line| match line.release(grant.owner) {
+        let owner = grant.owner;
+        let released = self.rows.change(&grant.key, move |line| match line.release(owner) {
             Some(held) => Change::Write(held),
             None => Change::Leave(false),
         });
@@ -343,12 +261,12 @@ impl LockBackend for LeaseLocks {
     async fn list(&self, prefix: &str, page: Page) -> Result<Vec<LockInfo>> {
         let sql = format!(
             "{} WHERE {} AND (ends > {NOW} OR queue IS NOT NULL) ORDER BY k LIMIT {}",
-            select(&self.schema),
+            select(&self.rows.schema),
             range(prefix, &page),
             limit(&page)
         );
         let mut found = Vec::new();
-        for row in self.pool.one(&sql, Effect::Read).await? {
+        for row in self.rows.pool.one(&sql, Effect::Read).await? {
             let (key, line) = read_line(&row)?;
             let mut info = LockInfo::new(Key::from_store(&String::from_utf8_lossy(&key))?);
             let alive = line.holder.iter().chain(&line.shares).filter(|held| held.ends > line.now);
@@ -367,7 +285,8 @@ impl LockBackend for LeaseLocks {
         if self.clear_damaged(key).await? {
             return Ok(Released::Released);
         }
-        let evicted = self.change(key, |line| if line.evict() { Change::Write(true) } else { Change::Leave(false) });
+        let evicted =
+            self.rows.change(key, |line| if line.evict() { Change::Write(true) } else { Change::Leave(false) });
         Ok(match evicted.await? {
             Some((_, true)) => Released::Released,
             _ => Released::NotHeld,

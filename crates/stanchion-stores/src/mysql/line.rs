@@ -10,8 +10,6 @@ const MS: u64 = 1000;
 pub(super) const TURN: u64 = 500 * MS;
 /// A waiter that was not seen for this long is gone.
 const LAPSE: u64 = 15_000 * MS;
-/// A field's end in the stored queue. Identities hold no control character.
-const FIELD: char = '\u{1f}';
 
 /// One who holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -264,15 +262,19 @@ impl Line {
         held
     }
 
-    /// Where those listen who should look now: whose turn it is, and the one behind them, who watches over them.
-    pub(super) fn called(&self) -> Vec<u64> {
+    /// Those who should know that they may come (`true`), and the one behind them, who watches over them (`false`).
+    pub(super) fn ahead(&self) -> Vec<(Owner, bool)> {
         let next = self.next();
+        let watched = if next > 0 { next + 1 } else { 0 };
+        self.waiters.iter().take(watched).enumerate().map(|(place, waiter)| (waiter.owner, place < next)).collect()
+    }
+
+    /// Where those listen who should look now: whoever is [`ahead`](Self::ahead), and was not so `before` the change.
+    pub(super) fn called(&self, before: &[(Owner, bool)]) -> Vec<u64> {
         let mut ears: Vec<u64> = Vec::new();
-        if next > 0 {
-            for waiter in self.waiters.iter().take(next + 1) {
-                if !ears.contains(&waiter.ear) {
-                    ears.push(waiter.ear);
-                }
+        for (waiter, ahead) in self.waiters.iter().zip(self.ahead()) {
+            if !before.contains(&ahead) && !ears.contains(&waiter.ear) {
+                ears.push(waiter.ear);
             }
         }
         ears
@@ -293,48 +295,6 @@ impl Line {
         holder.expires_in = Some(micros(held.ends.saturating_sub(self.now)));
         holder
     }
-
-    /// Those who share and those who wait, as the row keeps them; `None` without any.
-    pub(super) fn encode(&self) -> Option<String> {
-        if self.shares.is_empty() && self.waiters.is_empty() {
-            return None;
-        }
-        let mut lines = vec![self.freed.to_string()];
-        for s in &self.shares {
-            let (owner, mode) = (s.owner.to_hex(), mode_text(s.mode));
-            lines.push(format!(
-                "s{owner}{FIELD}{mode}{FIELD}{}{FIELD}{}{FIELD}{}{FIELD}{}",
-                s.fence, s.since, s.ends, s.identity
-            ));
-        }
-        for w in &self.waiters {
-            let (owner, mode) = (w.owner.to_hex(), mode_text(w.mode));
-            lines.push(format!(
-                "w{owner}{FIELD}{mode}{FIELD}{}{FIELD}{}{FIELD}{}{FIELD}{}",
-                w.since, w.seen, w.ear, w.identity
-            ));
-        }
-        Some(lines.join("\n"))
-    }
-
-    /// Reads [`encode`](Self::encode) back. `None`: it is damaged.
-    pub(super) fn decode(&mut self, text: &str) -> Option<()> {
-        let mut lines = text.lines();
-        self.freed = lines.next()?.parse().ok()?;
-        for line in lines {
-            let (kind, rest) = line.split_at_checked(1)?;
-            let fields: Vec<&str> = rest.splitn(6, FIELD).collect();
-            let [owner, mode, a, b, c, identity] = *fields.as_slice() else { return None };
-            let (owner, mode, identity) = (owner.parse().ok()?, mode_of(mode)?, identity.to_owned());
-            let (a, b, c) = (a.parse().ok()?, b.parse().ok()?, c.parse().ok()?);
-            match kind {
-                "s" => self.shares.push(Held { owner, mode, fence: a, since: b, ends: c, identity }),
-                "w" => self.waiters.push(Waiter { owner, mode, since: a, seen: b, ear: c, identity }),
-                _ => return None,
-            }
-        }
-        Some(())
-    }
 }
 
 /// Whether one more with this mode can join these.
@@ -343,22 +303,6 @@ fn fits(modes: &[Mode], mode: Mode) -> bool {
         Mode::Exclusive => modes.is_empty(),
         Mode::Shared => modes.iter().all(|m| *m == Mode::Shared),
         Mode::Slots(n) => modes.len() < n as usize && modes.iter().all(|m| *m == mode),
-    }
-}
-
-fn mode_text(mode: Mode) -> String {
-    match mode {
-        Mode::Exclusive => "x".to_owned(),
-        Mode::Shared => "r".to_owned(),
-        Mode::Slots(n) => n.to_string(),
-    }
-}
-
-fn mode_of(text: &str) -> Option<Mode> {
-    match text {
-        "x" => Some(Mode::Exclusive),
-        "r" => Some(Mode::Shared),
-        n => n.parse().ok().map(Mode::Slots),
     }
 }
 
@@ -383,18 +327,18 @@ mod tests {
             assert_eq!(line.attempt(&asked(owner, mode)), Verdict::Contended { write: true });
         }
         assert_eq!(line.attempt(&asked(5, Mode::Shared)), Verdict::Contended { write: false }, "it stands there");
-        assert_eq!(line.called(), [0_u64; 0]);
+        assert_eq!(line.called(&[]), [0_u64; 0]);
         assert_eq!(line.release(Owner::from_bits(1)), Some(true));
-        assert_eq!(line.called(), [2, 3, 4], "two readers, and who watches over them");
+        assert_eq!(line.called(&[]), [2, 3, 4], "two readers, and who watches over them");
         assert_eq!(line.attempt(&asked(9, Mode::Shared)), Verdict::Contended { write: true }, "nobody jumps the queue");
         assert_eq!(line.turn(Owner::from_bits(3)), Turn::Now);
         assert_eq!(line.attempt(&asked(3, Mode::Shared)), Verdict::Granted(2));
         assert_eq!(line.attempt(&asked(2, Mode::Shared)), Verdict::Granted(3));
         assert_eq!(line.attempt(&asked(4, Mode::Exclusive)), Verdict::Contended { write: false });
         line.release(Owner::from_bits(2));
-        assert!(line.called().is_empty());
+        assert!(line.called(&[]).is_empty());
         line.release(Owner::from_bits(3));
-        assert_eq!(line.called(), [4, 5]);
+        assert_eq!(line.called(&[]), [4, 5]);
         assert_eq!(line.attempt(&asked(4, Mode::Exclusive)), Verdict::Granted(4));
     }
 
@@ -422,7 +366,7 @@ mod tests {
         assert_eq!(line.attempt(&asked(3, Mode::Slots(3))), Verdict::Slots(2));
         assert_eq!(line.attempt(&asked(3, Mode::Slots(2))), Verdict::Contended { write: true });
         line.release(Owner::from_bits(2));
-        assert_eq!(line.called(), [3]);
+        assert_eq!(line.called(&[]), [3]);
         assert!(matches!(line.attempt(&asked(3, Mode::Slots(2))), Verdict::Granted(3)));
     }
 
@@ -440,15 +384,17 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_read_back_as_it_was_written() {
+    fn only_those_are_called_for_whom_something_changed() {
         let mut line = line();
-        line.attempt(&asked(1, Mode::Slots(7)));
-        line.attempt(&asked(2, Mode::Exclusive));
-        let mut read = Line { rev: 0, now: line.now, fence: line.fence, ..Line::default() };
-        read.decode(&line.encode().unwrap()).unwrap();
-        assert_eq!(read, line);
-        for damaged in ["", "x", "1\nq", "1\nsabc", "1\nw1\u{1f}x\u{1f}1"] {
-            assert_eq!(Line::default().decode(damaged), None, "{damaged:?}");
+        for owner in 1..=4 {
+            line.attempt(&asked(owner, Mode::Exclusive));
         }
+        line.release(Owner::from_bits(1));
+        let freed = line.ahead();
+        assert_eq!(freed, [(Owner::from_bits(2), true), (Owner::from_bits(3), false)]);
+        line.attempt(&asked(5, Mode::Exclusive));
+        assert_eq!(line.called(&freed), [0_u64; 0], "they know");
+        line.withdraw(Owner::from_bits(2));
+        assert_eq!(line.called(&freed), [3, 4], "who watched may come now, and another one watches");
     }
 }

@@ -1,12 +1,14 @@
 //! MySQL and MariaDB: lease locks with a fair queue, locks of sessions, and records.
 
 mod board;
+mod change;
 mod doctor;
 mod ear;
 mod error;
 mod lease;
 mod line;
 mod pool;
+mod queue;
 mod records;
 mod row;
 mod schema;
@@ -88,7 +90,8 @@ impl Backend for Mysql {
   ssl-ca=FILE          trust these certificates only; then the server's must name its host in every mode
   socket=PATH          a Unix socket
   Records and leases are as durable as innodb_flush_log_at_trx_commit (1: on disk when the answer comes). A waiter is woken
-  by KILL QUERY from whoever lets go: let all clients of a store log in as the same user, or a wait may take up to 3 s longer."
+  by KILL QUERY from whoever lets go: let all clients of a store log in as the same user, or a wait may take up to 3 s longer.
+  While somebody waits, a store has two connections more than its eight."
     }
 
     async fn open(&self, url: StoreUrl, options: OpenOptions) -> Result<Opened> {

@@ -178,8 +178,9 @@ impl Hub {
     }
 
     pub(super) async fn link(&self) -> Result<Arc<Link>, Fault> {
+        // Boxed, or every request would carry the room for connecting.
         let connect = || async {
-            let link = Arc::new(self.connect().await?);
+            let link = Arc::new(Box::pin(self.connect()).await?);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&link));
             Ok(link)
         };

@@ -6,9 +6,9 @@
 //! bucket ended when it began.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::Weak;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use stanchion_core::Key;
 use tokio::sync::mpsc;
@@ -48,24 +48,62 @@ enum Work {
 #[derive(Debug)]
 enum Order {
     Later(Instant, Key, Work),
+    /// There is a mark again.
+    Marks,
     Sweep,
+}
+
+/// Marks that wait, with their numbers. All stay equally long, so the first one is due first. A lock makes one with each release,
+/// and wakes nobody for it while others wait.
+#[derive(Debug, Default)]
+struct Marks(Mutex<VecDeque<(Instant, Key, u64)>>);
+
+impl Marks {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Key, u64)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.lock().front().map(|(due, ..)| *due)
+    }
+
+    /// One that is due and still wanted; those whose keys were written again need nothing. It looks at a few at a time.
+    fn take(&self, store: &NatsStore, now: Instant) -> Option<(Key, u64)> {
+        for _ in 0..64 {
+            let (_, key, seq) = self.lock().pop_front_if(|(due, ..)| *due <= now)?;
+            if !newer(store, &key, seq) {
+                return Some((key, seq));
+            }
+        }
+        None
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Tidy {
     orders: mpsc::Sender<Order>,
+    marks: Arc<Marks>,
     long_writes: AtomicU64,
 }
 
 impl Tidy {
     pub(super) fn start(store: Weak<NatsStore>) -> Self {
         let (send, receive) = mpsc::channel(1024);
-        tokio::spawn(run(store, receive));
-        Self { orders: send, long_writes: AtomicU64::new(0) }
+        let marks = Arc::<Marks>::default();
+        tokio::spawn(run(store, Arc::clone(&marks), receive));
+        Self { orders: send, marks, long_writes: AtomicU64::new(0) }
     }
 
     pub(super) fn mark(&self, key: &Key, seq: u64) {
-        self.later(MARK_STAYS, key, Work::Mark(seq));
+        let mut marks = self.marks.lock();
+        if marks.len() >= MOST {
+            return;
+        }
+        marks.push_back((Instant::now() + MARK_STAYS, key.clone(), seq));
+        if marks.len() == 1 {
+            // A full channel wakes it as well.
+            self.orders.try_send(Order::Marks).ok();
+        }
     }
 
     pub(super) fn ends(&self, key: &Key, seq: u64, ttl: Duration) {
@@ -106,13 +144,14 @@ impl Ord for Due {
 }
 
 /// Ends with the store, which holds the sender.
-async fn run(store: Weak<NatsStore>, mut receive: mpsc::Receiver<Order>) {
+async fn run(store: Weak<NatsStore>, marks: Arc<Marks>, mut receive: mpsc::Receiver<Order>) {
     let mut waiting: BinaryHeap<Reverse<Due>> = BinaryHeap::new();
     // A sweep leaves a rest; while it is under way there is none.
     let mut under_way = JoinSet::<Option<Rest>>::new();
     let (mut to_sweep, mut sweep_at) = (Some(Rest::NONE), Instant::now() + PAUSE);
     loop {
-        let due = waiting.peek().map(|Reverse(due)| due.0).filter(|_| under_way.len() < AT_ONCE);
+        let first = waiting.peek().map(|Reverse(due)| due.0).into_iter().chain(marks.due()).min();
+        let due = first.filter(|_| under_way.len() < AT_ONCE);
         let next = async {
             match due {
                 Some(due) => tokio::time::sleep_until(due).await,
@@ -124,7 +163,7 @@ async fn run(store: Weak<NatsStore>, mut receive: mpsc::Receiver<Order>) {
             biased;
             order = receive.recv() => match order {
                 Some(Order::Later(at, key, work)) if waiting.len() < MOST => waiting.push(Reverse(Due(at, key, work))),
-                Some(Order::Later(..)) => {}
+                Some(Order::Later(..) | Order::Marks) => {}
                 Some(Order::Sweep) => sweep_at = Instant::now(),
                 None => return,
             },
@@ -142,7 +181,17 @@ async fn run(store: Weak<NatsStore>, mut receive: mpsc::Receiver<Order>) {
                 }
             }
             () = next => {
-                let (Some(Reverse(Due(_, key, work))), Some(store)) = (waiting.pop(), store.upgrade()) else { return };
+                let Some(store) = store.upgrade() else { return };
+                let now = Instant::now();
+                let (key, work) = if let Some((key, seq)) = marks.take(&store, now) {
+                    (key, Work::Mark(seq))
+                } else if waiting.peek().is_some_and(|Reverse(due)| due.0 <= now)
+                    && let Some(Reverse(Due(_, key, work))) = waiting.pop()
+                {
+                    (key, work)
+                } else {
+                    continue;
+                };
                 under_way.spawn(async move {
                     do_it(&store, &key, work).await;
                     None
@@ -198,17 +247,20 @@ async fn sweep(store: &Weak<NatsStore>, mut rest: Rest) -> Rest {
     rest
 }
 
-/// A failure is no loss: the next one who meets it tries again.
-async fn do_it(store: &NatsStore, key: &Key, work: Work) {
-    let newer = |seq: u64| match store.known.get(key) {
+/// Something newer than the message `seq` stands under the key.
+fn newer(store: &NatsStore, key: &Key, seq: u64) -> bool {
+    match store.known.get(key) {
         Some(Sight::Seen(head)) => head.seq > seq,
         Some(Sight::Ask(known)) => known > seq,
         None => false,
-    };
+    }
+}
+
+/// A failure is no loss: the next one who meets it tries again.
+async fn do_it(store: &NatsStore, key: &Key, work: Work) {
     let done = match work {
-        Work::Mark(seq) if newer(seq) => return,
         Work::Mark(seq) => store.remove(key, seq).await,
-        Work::Ends(seq) if newer(seq) => return,
+        Work::Ends(seq) if newer(store, key, seq) => return,
         // Whether it is over is for the server's clock to say.
         Work::Ends(_) => store.look(key).await.map(drop),
         Work::Over(head) => store.remove_over(key, head).await,

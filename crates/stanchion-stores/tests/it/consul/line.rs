@@ -1,5 +1,6 @@
 //! Who stands in line, and what is left of those who do not.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -186,4 +187,51 @@ async fn an_eviction_hits_only_those_who_held_when_it_began() {
     // The control: one who holds when it begins is.
     assert_eq!(operator.evict(&key("k")).await.unwrap(), Released::Released);
     assert!(matches!(a.renew(&next, next.ttl).await, Renewal::Lost));
+}
+
+/// Consul passes the tombstones of all names that were in a line within 15 minutes when it reads the line, so there must be few.
+#[tokio::test]
+async fn a_lock_that_is_taken_again_and_again_has_one_name() {
+    let server = Consul::start().await;
+    let (a, b) = (open(&server.url()).await.locks, open(&server.url()).await.locks);
+    let mut seen = HashSet::new();
+    for wanted in [request("k"), waiting("k")].iter().cycle().take(20) {
+        let grant = a.try_acquire(wanted, Owner::random()).await.unwrap();
+        assert_eq!(entries(&server).await, 1);
+        seen.insert(plain(&server, "GET", "/v1/kv/stanchion/l/?keys", "").await);
+        assert_eq!(a.release(&grant).await.unwrap(), Released::Released);
+    }
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    // Also if it is refused.
+    let held = a.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    for _ in 0..5 {
+        let waiter = Owner::random();
+        assert_eq!(b.try_acquire(&waiting("k"), waiter).await.unwrap_err().kind(), ErrorKind::Contended);
+        assert_eq!(entries(&server).await, 2);
+        seen.insert(plain(&server, "GET", "/v1/kv/stanchion/l/?keys", "").await);
+        b.withdraw(&waiting("k"), waiter).await;
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert_eq!(a.release(&held).await.unwrap(), Released::Released);
+}
+
+/// What went unanswered may still arrive: it must not meet the entry of another owner.
+#[tokio::test]
+async fn a_name_is_not_used_again_after_an_unanswered_release() {
+    let server = Consul::start().await;
+    let proxy = FaultProxy::start(server.addr(), Protocol::Http).await;
+    let locks = open(&server.url_at(proxy.port())).await.locks;
+    let first = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    let keys = || plain(&server, "GET", "/v1/kv/stanchion/l/?keys", "");
+    let old = keys().await;
+    assert_eq!(entries(&server).await, 1, "void");
+    proxy.set_plan(Plan::first("\"delete\"", Fault::LoseReply));
+    assert_eq!(locks.release(&first).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(locks.release(&first).await.unwrap(), Released::NotHeld, "the first one had arrived");
+    for _ in 0..3 {
+        let grant = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+        assert_eq!(entries(&server).await, 1);
+        assert_ne!(keys().await, old);
+        assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
+    }
 }

@@ -204,7 +204,7 @@ async fn a_refusal_that_brings_the_item_saves_the_read() {
     let front = Front::start(server.addr(), |operation, body| {
         (operation == "UpdateItem" && body.contains("told")).then(|| {
             assert!(body.contains(r#""ReturnValuesOnConditionCheckFailure":"ALL_OLD""#), "{body}");
-            let item = r#"{"k":{"S":"told"},"ver":{"N":"41"},"len":{"N":"0"},"fence":{"N":"7"},"lease":{"S":"00000000000000bb"}}"#;
+            let item = r#"{"k":{"S":"told"},"ver":{"N":"41"},"len":{"N":"0"},"ends":{"N":"253402300799999"},"fence":{"N":"7"},"lease":{"S":"00000000000000bb"}}"#;
             let code = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException";
             (400, format!(r#"{{"__type":"{code}","message":"The conditional request failed","Item":{item}}}"#))
         })

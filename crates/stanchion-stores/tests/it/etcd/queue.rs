@@ -1,10 +1,11 @@
 //! The line: nobody is left in it, nobody is forgotten, and it moves as fast as etcd tells.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use stanchion_core::{ErrorKind, LockBackend, Mode, Owner, Page, Released, Wait};
 use stanchion_testkit::engines::Etcd;
-use stanchion_testkit::{eventually, pause};
+use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, eventually, pause};
 
 use super::{PATIENCE, key, open, request, waiting};
 use crate::common::obtain;
@@ -135,4 +136,49 @@ async fn an_owner_that_comes_in_again_while_it_is_swept_keeps_its_new_place() {
     let renewal = locks.renew(&again, again.ttl).await;
     assert!(matches!(renewal, stanchion_core::Renewal::Renewed), "{renewal:?}");
     assert_eq!(locks.release(&again).await.unwrap(), Released::Released);
+}
+
+/// The names of all entries that stand now, as etcd writes them: in base64.
+async fn names(server: &Etcd) -> Vec<String> {
+    // From `stanchion/l/` up to `stanchion/l0`.
+    let range = r#"{"key":"c3RhbmNoaW9uL2wv","range_end":"c3RhbmNoaW9uL2ww","keys_only":true}"#;
+    let answer = server.post("/v3/kv/range", range).await.unwrap();
+    answer.split("\"key\":\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+/// Until it is compacted etcd passes every name that was ever in a line when it reads the line, so there must be few.
+#[tokio::test]
+async fn a_lock_that_is_taken_again_and_again_has_one_name() {
+    let server = Etcd::start().await;
+    let locks = open(&server.url()).await.locks;
+    let mut seen = HashSet::new();
+    for wanted in [request("k"), waiting("k")].iter().cycle().take(20) {
+        let grant = locks.try_acquire(wanted, Owner::random()).await.unwrap();
+        let stands = names(&server).await;
+        assert_eq!(stands.len(), 1, "{stands:?}");
+        seen.extend(stands);
+        assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
+    }
+    assert_eq!(seen.len(), 1, "{seen:?}");
+}
+
+/// What went unanswered may still arrive: it must not meet the entry of another owner.
+#[tokio::test]
+async fn a_name_is_not_used_again_after_an_unanswered_release() {
+    let server = Etcd::start().await;
+    let proxy = FaultProxy::start(server.addr(), Protocol::Grpc).await;
+    let locks = open(&server.url_at(proxy.port())).await.locks;
+    let first = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap();
+    let old = names(&server).await;
+    assert_eq!(old.len(), 1, "void");
+    proxy.set_plan(Plan::first("lost-key", Fault::LoseReply));
+    assert_eq!(locks.release(&first).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(locks.release(&first).await.unwrap(), Released::NotHeld, "the first one had arrived");
+    for _ in 0..3 {
+        let grant = locks.try_acquire(&request("lost-key"), Owner::random()).await.unwrap();
+        let new = names(&server).await;
+        assert_eq!(new.len(), 1, "{new:?}");
+        assert_ne!(new, old);
+        assert_eq!(locks.release(&grant).await.unwrap(), Released::Released);
+    }
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod faults;
 mod guard;
 mod kills;
+mod queue;
 mod session;
 mod tls;
 
