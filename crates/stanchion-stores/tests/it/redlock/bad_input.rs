@@ -105,6 +105,27 @@ async fn foreign_data_under_our_names_is_no_vote() {
     assert_eq!(e.kind(), ErrorKind::Damaged, "{e}");
 }
 
+/// A fence that cannot be drawn is refused, and the lock that was taken for it is given back in the same step.
+#[tokio::test]
+async fn a_counter_at_its_end_or_of_another_kind_is_refused_and_leaves_no_lock() {
+    for (words, kind) in
+        [(["SET", "9007199254740990"], ErrorKind::Unsupported), (["RPUSH", "mine"], ErrorKind::Damaged)]
+    {
+        let nodes = Nodes::start(3).await;
+        let locks = nodes.open().await;
+        for server in &nodes.servers {
+            for shard in 0..64 {
+                plain(server, &[words[0], &format!("{{stanchion}}:redlock-fence:{shard}"), words[1]]).await;
+            }
+        }
+        let e = locks.try_acquire(&request("k"), Owner::random()).await.unwrap_err();
+        assert_eq!(e.kind(), kind, "{e}");
+        for server in &nodes.servers {
+            assert_eq!(plain(server, &["EXISTS", "{stanchion}:redlock:k"]).await, redis::Value::Int(0), "{kind:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_doctor_names_what_is_weak_and_how_to_mend_it() {
     let nodes = Nodes::start(4).await;
