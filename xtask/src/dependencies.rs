@@ -28,6 +28,7 @@ const BANNED: [&str; 2] = ["openssl-sys", "aws-lc-sys"];
 
 /// `crate` must not reach any of `never`, with all its features on.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("stanchion-audit", &["stanchion-core", "stanchion-stores", "stanchion-mcp", "stanchion-http", "tokio", "clap"]),
     (
         "stanchion-core",
         &["hyper", "redis", "tokio-postgres", "rusqlite", "rustls", "clap", "mio", "socket2", "stanchion-stores"],

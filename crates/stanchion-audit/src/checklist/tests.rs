@@ -1,0 +1,106 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+const CODES: [(&str, std::ops::RangeInclusive<u32>); 4] =
+    [("lost updates", 101..=108), ("locks", 201..=211), ("files", 301..=304), ("effects", 401..=407)];
+
+fn state(answers: &[Answer], id: &str) -> State {
+    answers.iter().find(|answer| answer.item.id == id).unwrap().state
+}
+
+#[test]
+fn every_code_belongs_to_exactly_one_item() {
+    let mut listed: Vec<&str> = ITEMS.iter().flat_map(|item| item.codes).copied().collect();
+    listed.sort_unstable();
+    let all: Vec<String> = CODES.iter().flat_map(|(_, codes)| codes.clone()).map(|code| format!("RC{code}")).collect();
+    assert_eq!(listed, all);
+    let ids: BTreeSet<&str> = ITEMS.iter().map(|item| item.id).collect();
+    assert_eq!(ids.len(), ITEMS.len());
+}
+
+#[test]
+fn an_item_can_be_answered_or_says_how_a_person_can() {
+    for item in ITEMS {
+        assert!(!item.question.is_empty());
+        assert_eq!(item.by_hand, !item.hint.is_empty(), "{}", item.id);
+        assert!(item.by_hand || !item.codes.is_empty() && !item.about.is_empty(), "{}", item.id);
+    }
+}
+
+#[test]
+fn findings_fail_and_what_was_not_met_does_not_pass() {
+    let found = [
+        ("RC209", "b.ts", 2, Severity::Medium),
+        ("RC209", "a.ts", 9, Severity::High),
+        ("RC999", "x", 1, Severity::Low),
+    ];
+    let answers = fill(&found, &Deployment::default(), &[Subject::Lock]);
+    assert_eq!(state(&answers, "lock-service-down"), State::Fail); // by hand only without a finding
+    assert_eq!(state(&answers, "lock-scope"), State::Pass);
+    assert_eq!(state(&answers, "lock-expires"), State::NotSeen);
+    assert_eq!(state(&answers, "metrics"), State::ByHand);
+    let failed = answers.iter().find(|answer| answer.state == State::Fail).unwrap();
+    let places: Vec<_> = failed.evidence.iter().map(|it| (it.path.as_str(), it.line)).collect();
+    assert_eq!(places, [("a.ts", 9), ("b.ts", 2)]);
+}
+
+#[test]
+fn the_number_of_instances_is_shown_where_it_matters() {
+    let deployment = Deployment::read([("run.sh", "gunicorn a -w 4")]);
+    let answers = fill(&[], &deployment, &Subject::ALL);
+    let scope = answers.iter().find(|answer| answer.item.id == "lock-scope").unwrap();
+    assert_eq!(scope.evidence.first().map(|it| it.text.as_str()), Some("gunicorn with 4 workers"));
+    assert_eq!(scope.state, State::Pass);
+    assert!(answers.iter().find(|answer| answer.item.id == "lock-expires").unwrap().evidence.is_empty());
+}
+
+#[test]
+fn the_grade_follows_the_rubric() {
+    let graded = |found: &[Found<'_>]| {
+        let score = score(found, &fill(found, &Deployment::default(), &Subject::ALL));
+        (score.grade.unwrap(), score.points)
+    };
+    let one = |code, severity| (code, "a.ts", 1, severity);
+    assert_eq!(graded(&[]), (Grade::A, 100));
+    assert_eq!(graded(&[one("RC403", Severity::Low)]), (Grade::B, 98));
+    assert_eq!(graded(&[one("RC302", Severity::Medium)]), (Grade::B, 94));
+    assert_eq!(graded(&[one("RC101", Severity::High)]), (Grade::C, 85));
+    assert_eq!(graded(&[one("RC101", Severity::High); 50]), (Grade::D, 55));
+    let five = ["RC101", "RC201", "RC203", "RC302", "RC403"].map(|code| one(code, Severity::Low));
+    assert_eq!(graded(&five), (Grade::D, 90));
+    let answers = fill(&five, &Deployment::default(), &Subject::ALL);
+    assert_eq!(score(&five, &answers).because, "5 items fail");
+    let high = ["RC101", "RC102", "RC201", "RC401", "RC402"].map(|code| one(code, Severity::High));
+    assert_eq!(graded(&high), (Grade::F, 25));
+}
+
+#[test]
+fn the_rubric_states_the_numbers_that_are_used() {
+    for number in ["high 15, medium 6, low 2", "90 points", "75 a B", "60 a C", "40 a D", "three times", "five failing"]
+    {
+        assert!(RUBRIC.contains(number), "{number}");
+    }
+}
+
+#[test]
+fn without_any_answer_there_is_no_grade() {
+    let answers = fill(&[], &Deployment::default(), &[]);
+    assert_eq!(score(&[], &answers).grade, None);
+    assert!(text(&answers, &score(&[], &answers)).contains("Grade: none"));
+    assert!(json(&answers, &score(&[], &answers))["grade"].is_null());
+}
+
+#[test]
+fn renderings_name_evidence_and_bound_it() {
+    let found: Vec<Found<'_>> = (1..=8).map(|line| ("RC101", "a.ts", line, Severity::High)).collect();
+    let answers = fill(&found, &Deployment::default(), &Subject::ALL);
+    let score = score(&found, &answers);
+    let text = text(&answers, &score);
+    assert!(text.starts_with("[FAIL]     What is read"), "{text}");
+    assert!(text.contains("           a.ts:5 RC101\n           and 3 more\n") && text.contains("1 fail,"), "{text}");
+    assert!(text.contains("Grade: D (55 of 100 points)") && text.contains(RUBRIC), "{text}");
+    let value = json(&answers, &score);
+    assert_eq!(value["items"][0]["evidence"].as_array().unwrap().len(), 8);
+    assert_eq!(value["items"][0]["item"]["id"], "guarded-updates");
+}

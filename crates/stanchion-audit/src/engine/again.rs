@@ -1,0 +1,70 @@
+//! Loops that try something again.
+
+use crate::hir::{Expr, ExprKind, Pattern, Stmt, StmtKind};
+
+/// `x != nil` or `x == nil`: the variable, and whether something is asked for.
+pub(super) fn compared(cond: &Expr) -> Option<(&str, bool)> {
+    let ExprKind::Binary { op, left, right } = &cond.kind else { return None };
+    match (op.as_str(), &left.kind, &right.kind) {
+        ("!=", ExprKind::Name(name), ExprKind::Null) => Some((name, true)),
+        ("==", ExprKind::Name(name), ExprKind::Null) => Some((name, false)),
+        _ => None,
+    }
+}
+
+/// A loop that leaves when something succeeds, and goes on when it fails.
+pub(super) fn tries_again(body: &[Stmt]) -> bool {
+    asks_again(body)
+        || body.iter().any(|stmt| match &stmt.kind {
+            StmtKind::Try { body, handlers, .. } => {
+                leaves(body) && handlers.iter().any(|handler| !always_leaves(&handler.body))
+            }
+            StmtKind::Block(body) => tries_again(body),
+            _ => false,
+        })
+}
+
+/// `x, err := call()` and then `if err == nil { return }`, which is not the end of the round.
+fn asks_again(body: &[Stmt]) -> bool {
+    body.iter().enumerate().any(|(at, stmt)| {
+        let StmtKind::If { cond, then, other } = &stmt.kind else { return false };
+        let Some((name, is_set)) = compared(cond) else { return false };
+        let called = body.iter().take(at).any(|stmt| match &stmt.kind {
+            StmtKind::Assign { to, value, op: None } => {
+                matches!(value.kind, ExprKind::Call(_)) && to.iter().any(|to| is_last(to, name))
+            }
+            _ => false,
+        });
+        let rest = || body.iter().skip(at + 1);
+        let leaves_after = || rest().any(|stmt| matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Break));
+        called
+            && if is_set {
+                !always_leaves(then)
+                    && matches!(then.last().map(|s| &s.kind), Some(StmtKind::Continue))
+                    && leaves_after()
+            } else {
+                leaves(then) && other.is_empty() && !leaves_after()
+            }
+    })
+}
+
+fn is_last(pattern: &Pattern, name: &str) -> bool {
+    match pattern {
+        Pattern::Name(found) => found == name,
+        Pattern::List(parts) => parts.last().is_some_and(|last| is_last(last, name)),
+        _ => false,
+    }
+}
+
+fn leaves(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Return(_) | StmtKind::Break => true,
+        StmtKind::Block(body) => leaves(body),
+        StmtKind::If { then, other, .. } => leaves(then) || leaves(other),
+        _ => false,
+    })
+}
+
+fn always_leaves(body: &[Stmt]) -> bool {
+    body.last().is_some_and(|stmt| matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Throw(_) | StmtKind::Break))
+}

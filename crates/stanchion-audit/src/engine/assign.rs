@@ -1,0 +1,114 @@
+//! What is assigned to names, fields and places.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::value::{Scope as Vars, Shape, Value};
+use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
+
+impl Engine<'_> {
+    /// Whether an assignment makes a variable of the function, whatever has its name outside.
+    pub(super) fn is_local(&self, name: &str) -> bool {
+        let Some(frame) = self.frames.last().filter(|frame| frame.function != 0) else { return false };
+        self.language(frame.file) == Language::Python
+            && self.module(frame.file).functions.get(frame.function).is_some_and(|f| !f.outer.iter().any(|n| n == name))
+    }
+
+    /// The value of what is assigned to.
+    pub(super) fn read_pattern(&mut self, pattern: &Pattern, scope: &Rc<Vars>) -> Value {
+        match pattern {
+            Pattern::Name(name) => self.variable(name, self.at, scope),
+            Pattern::Place(place) => self.eval(place, scope),
+            _ => Value::unknown("$"),
+        }
+    }
+
+    pub(super) fn assign(&mut self, pattern: &Pattern, value: &Value, scope: &Rc<Vars>, declares: bool) {
+        match pattern {
+            Pattern::Nothing => {}
+            Pattern::Name(name) => {
+                let depth = self.here.depth;
+                if self.is_local(name) {
+                    if scope.vars.borrow().contains_key(name.as_str()) {
+                        scope.assign(name, value, depth);
+                    } else {
+                        // Wherever it is first assigned, it is one variable for all branches.
+                        let base = self.frames.last().map_or(0, |frame| frame.depth);
+                        scope.declare(name, value.clone(), base);
+                    }
+                    return;
+                }
+                let shared = scope.find(name).is_some_and(|(_, module)| module);
+                let stored = if shared { value.shared() } else { value.clone() };
+                if scope.assign(name, &stored, depth) {
+                    if shared && !self.here.early {
+                        self.memory_written(&self.variable_name(name), value, self.at);
+                    }
+                } else if declares {
+                    scope.declare(name, value.clone(), depth);
+                }
+            }
+            Pattern::Place(place) => self.assign_place(place, value, scope),
+            Pattern::Object(parts) => {
+                for (name, pattern) in parts {
+                    let part = self.member(value, name, Default::default());
+                    self.assign(pattern, &part, scope, declares);
+                }
+            }
+            Pattern::List(parts) => {
+                for (index, pattern) in parts.iter().enumerate() {
+                    let part = match &value.shape {
+                        Shape::List(items) => items.get(index).cloned(),
+                        _ => None,
+                    };
+                    let part = part.unwrap_or_else(|| {
+                        // The first of several results is the thing, the others are errors and the like.
+                        let name = if index == 0 { value.name.to_string() } else { format!("{}#{index}", value.name) };
+                        let shape = if index == 0 { value.shape.clone() } else { Shape::Unknown };
+                        Value::of(shape, name).from(&value.origins)
+                    });
+                    self.assign(pattern, &part, scope, declares);
+                }
+            }
+            Pattern::Rest(pattern) => self.assign(pattern, value, scope, declares),
+        }
+    }
+
+    pub(super) fn assign_place(&mut self, place: &Expr, value: &Value, scope: &Rc<Vars>) {
+        match &place.kind {
+            ExprKind::Member { of, name } => {
+                let of = self.eval(of, scope);
+                self.set_field(&of, name, value, place.span);
+            }
+            ExprKind::Index { of, index } => {
+                let of = self.eval(of, scope);
+                let index = self.eval(index, scope);
+                let field = index.as_text().map_or_else(|| format!("[{}]", index.name), ToOwned::to_owned);
+                self.set_field(&of, &field, value, place.span);
+            }
+            ExprKind::Unary { of, .. } => self.assign_place(of, value, scope),
+            ExprKind::Name(name) => self.assign(&Pattern::Name(name.clone()), value, scope, true),
+            _ => {
+                self.eval(place, scope);
+            }
+        }
+    }
+
+    pub(super) fn set_field(&mut self, of: &Value, name: &str, value: &Value, span: Span) {
+        self.tracked_set(of, name, value, span);
+        let Some(object) = of.object() else { return };
+        // An object's own lock is for whoever has the object.
+        self.made.remove(&value.name);
+        let value = &if object.shared { value.shared() } else { value.clone() };
+        if object.shared && !self.here.early {
+            self.memory_written(&format!("{}.{name}", of.name), value, span);
+        }
+        let mut fields = object.fields.borrow_mut();
+        let old = fields.get(name).cloned();
+        let new = match old {
+            Some(old) if self.here.depth > 0 => old.join(value),
+            _ => value.clone(),
+        };
+        fields.insert(name.into(), new);
+    }
+}

@@ -1,0 +1,107 @@
+//! `try`, and what its handlers tell.
+
+use std::rc::Rc;
+
+use super::caught::takes_empty;
+use super::event::{Event, Kind, What};
+use super::exec::Flow;
+use super::value::{Origins, Scope as Vars, Value};
+use super::{Engine, EventId};
+use crate::hir::{Handler, Stmt};
+
+impl Engine<'_> {
+    fn log(&self) -> &[Event] {
+        if self.here.early { &self.early } else { &self.events }
+    }
+
+    fn log_mut(&mut self) -> &mut Vec<Event> {
+        if self.here.early { &mut self.early } else { &mut self.events }
+    }
+
+    /// What a `return true` tells: the conditions it stands under, and whether the `try` around it got so far.
+    pub(super) fn answers(&self) -> Origins {
+        let guards = self.frames.last().map_or(0, |frame| frame.guards);
+        let by_guards = self.here.guards.iter().skip(guards).fold(Origins::default(), |all, one| all.with(one));
+        let Some(first) = self.here.tries.last() else { return by_guards };
+        let tried =
+            self.log().iter().skip(*first).filter(|event| matches!(event.what, What::Read { .. } | What::Check));
+        let by_guards = self.here.tried.last().map_or_else(|| by_guards.clone(), |tried| by_guards.with(tried));
+        tried.fold(by_guards, |all, event| all.with(&Origins::one(event.id)))
+    }
+
+    pub(super) fn attempt(
+        &mut self,
+        body: &[Stmt],
+        handlers: &[Handler],
+        otherwise: &[Stmt],
+        finally: &[Stmt],
+        scope: &Rc<Vars>,
+    ) -> Flow {
+        let (path, guards) = (self.here.path.len(), self.here.guards.len());
+        let before = self.here.held.clone();
+        let first = self.log().len();
+        self.here.tries.push(first);
+        self.here.tried.push(Origins::default());
+        let mut flow = self.block(body, scope);
+        if handlers.iter().any(takes_empty) {
+            let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
+            reads.for_each(|event| event.swallowed = true);
+        }
+        if flow == Flow::Next {
+            flow = self.block(otherwise, scope);
+        }
+        let (path_after, guards_after) =
+            (self.here.path.split_off(path.min(self.here.path.len())), self.here.guards.len());
+        let after = self.here.held.clone();
+        let mut caught = Flow::Leaves;
+        // A check that fails by an exception has answered.
+        let checks = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Check));
+        let asked = checks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
+        let files = |id: &EventId| {
+            let mut all = self.log().iter().filter_map(|e| Some((e.id, e.resource.as_ref()?.kind)));
+            all.any(|(event, kind)| event == *id && kind == Kind::File)
+        };
+        let tried = self.here.tried.last().cloned().unwrap_or_default();
+        let failed = tried.iter().filter(files).fold(asked, |all, id| all.with(&Origins::one(id)));
+        for handler in handlers {
+            // Whatever the body has done may have happened.
+            let branch = self.new_branch();
+            self.here.held.clone_from(&before);
+            self.here.handler += 1;
+            let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
+            let ends = self.arm(branch, 0, &failed, |engine| {
+                let inner = engine.inside(scope);
+                if let Some(name) = &handler.name {
+                    engine.assign(name, &Value::unknown("$error"), &inner, true);
+                }
+                engine.block(&handler.body, &inner)
+            });
+            self.here.handler -= 1;
+            self.here.handler_from = from;
+            if ends == Flow::Next {
+                caught = Flow::Next;
+            }
+        }
+        self.here.tries.pop();
+        self.here.tried.pop();
+        self.here.held = after;
+        let _ = (guards, guards_after);
+        self.here.path.extend(path_after);
+        self.here.always += 1;
+        let last = self.block(finally, scope);
+        self.here.always -= 1;
+        if caught == Flow::Next {
+            let still: Vec<_> = self.here.held.iter().map(|held| held.region).collect();
+            let taken = self.log_mut().iter_mut().skip(first).filter(|event| still.contains(&event.id));
+            for event in taken {
+                if let What::Acquire(lock) = &mut event.what {
+                    lock.open = true;
+                }
+            }
+        }
+        if last != Flow::Next {
+            return last;
+        }
+        if flow == Flow::Next || caught == Flow::Next { Flow::Next } else { flow }
+    }
+}

@@ -1,0 +1,359 @@
+//! Calls: of functions of the program, of methods, of what models know, and of what nobody knows.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::exec::Flow;
+use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value, joined};
+use super::{AtYield, CALLS_DEEP, Engine, Entry, Frame, Root, Site};
+use crate::hir::{Call, Expr, ExprKind, Function, Language, Span};
+
+/// Handlers of one program, and those that one line registers.
+const ROOTS_MOST: usize = 4_000;
+const SAME_ROOTS_MOST: usize = 64;
+
+/// Arguments with their keywords.
+pub(super) type Args = Vec<(Option<Rc<str>>, Value)>;
+
+impl Frame {
+    pub(super) fn new(file: usize, function: usize, site: Site, this: Option<Value>) -> Self {
+        Self {
+            file,
+            function,
+            site,
+            guards: 0,
+            depth: 0,
+            lock: None,
+            this,
+            returned: None,
+            deferred: Vec::new(),
+            at_yield: None,
+        }
+    }
+}
+
+impl Engine<'_> {
+    pub(super) fn call(&mut self, call: &Call, span: Span, scope: &Rc<Vars>) -> Value {
+        // Arguments that are functions know what encloses them; they are called where the callee calls them.
+        let callee = self.eval(&call.callee, scope);
+        let spawns = u32::from(self.spawns(&callee));
+        self.here.detached += spawns;
+        let mut args: Args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            let value = self.eval(&arg.value, scope);
+            if let (ExprKind::Spread(_), Shape::List(items)) = (&arg.value.kind, &value.shape) {
+                args.extend(items.iter().map(|item| (None, item.clone())));
+                continue;
+            }
+            args.push((arg.name.as_deref().map(Into::into), value));
+        }
+        self.here.detached -= spawns;
+        if let (ExprKind::Member { of, .. }, Shape::Method(value, _)) = (&call.callee.kind, &callee.shape) {
+            self.absorb(of, value, &args, scope);
+        }
+        let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
+        let back = self.invoke(&callee, args, call.is_new, span);
+        // What is given by reference may be filled: `json.Unmarshal(data, &items)`, `file.read_to_string(&mut text)`.
+        let language = self.language(self.file());
+        let of_file =
+            matches!(&callee.shape, Shape::Method(of, _) if of.kind().is_some_and(|kind| kind.starts_with("file.")));
+        for arg in &call.args {
+            match &arg.value.kind {
+                ExprKind::Unary { op, of } if op == "&" && language == Language::Go => {
+                    self.fill(of, &given.with(&back.deep_origins()), scope);
+                }
+                ExprKind::Name(_) if of_file && language == Language::Rust => {
+                    self.fill(&arg.value, &back.origins, scope);
+                }
+                _ => {}
+            }
+        }
+        back
+    }
+
+    fn fill(&mut self, place: &Expr, origins: &Origins, scope: &Rc<Vars>) {
+        if origins.is_empty() {
+            return;
+        }
+        match &place.kind {
+            ExprKind::Name(name) => {
+                if let Some((found, _)) = scope.find(name) {
+                    // What it began with is no longer there.
+                    let constant =
+                        matches!(found.value.shape, Shape::Num(_) | Shape::Str(_) | Shape::Bool(_) | Shape::Null);
+                    // Whoever has the same map sees it.
+                    if let Some(object) = found.value.object() {
+                        let part = Value::unknown(format!("{name}[]")).from(origins);
+                        object.fields.borrow_mut().insert("[]".into(), part);
+                    }
+                    let filled = if constant { Value::unknown(name) } else { found.value };
+                    scope.assign(name, &filled.from(origins), self.here.depth);
+                }
+            }
+            ExprKind::Member { of, name } => {
+                let of = self.eval(of, scope);
+                if let Some(object) = of.object() {
+                    let old = object.fields.borrow().get(name.as_str()).cloned();
+                    let new = old.unwrap_or_else(|| Value::unknown(format!("{}.{name}", of.name))).from(origins);
+                    object.fields.borrow_mut().insert(name.as_str().into(), new);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn invoke(&mut self, callee: &Value, args: Args, is_new: bool, span: Span) -> Value {
+        let site = self.site(span);
+        match &callee.shape {
+            Shape::Func(closure) => self.call_closure(&Rc::clone(closure), args, site),
+            Shape::Class(file, class) => {
+                let name = callee.name.to_string();
+                self.construct(*file, *class, Some(args), &name, site)
+            }
+            Shape::Package(path) => {
+                let path = Rc::clone(path);
+                self.call_package(&path, args, is_new, span)
+            }
+            Shape::Method(of, name) => {
+                let (of, name) = (Rc::clone(of), Rc::clone(name));
+                self.call_method(&of, &name, args, span)
+            }
+            // A function that gives the lock back.
+            Shape::Lock(lock) => {
+                self.give_back(&Rc::clone(lock), true, span);
+                Value::null()
+            }
+            Shape::Wrapped(wrapped) => self.call_wrapped(&Rc::clone(wrapped), args, span),
+            // A function of a modelled type: `knex("users")`, `limit(f)`.
+            Shape::Api(_) | Shape::Query(_) => self.call_method(callee, "()", args, span),
+            _ => self.call_unknown(callee, args, span),
+        }
+    }
+
+    /// Runs an entry point.
+    pub(super) fn call_handler(&mut self, handler: &Value, args: Args, site: Site) -> Value {
+        if let Shape::Func(closure) = &handler.shape {
+            return self.call_closure(&Rc::clone(closure), args, site);
+        }
+        let file = handler.closure().map_or(site.file, |closure| closure.file);
+        self.frames.push(Frame::new(file, 0, site, None));
+        let back = self.invoke(handler, args, false, site.span);
+        self.frames.pop();
+        back
+    }
+
+    /// Nobody knows what it does: what comes back may derive from all that was given, and functions that were given are
+    /// called.
+    pub(super) fn call_unknown(&mut self, callee: &Value, args: Args, span: Span) -> Value {
+        let names = joined(args.iter().map(|(_, arg)| &*arg.name));
+        let mut origins = callee.deep_origins();
+        for (_, arg) in &args {
+            origins = origins.with(&arg.deep_origins());
+        }
+        if let Some(tried) = self.here.tried.last_mut() {
+            *tried = tried.with(&origins);
+        }
+        let given = Value::unknown(format!("{}[]", callee.name)).from(&origins);
+        for (_, arg) in &args {
+            // Whoever has it now can share it.
+            self.made.remove(&arg.name);
+            if let Some(closure) = arg.closure() {
+                let closure = Rc::clone(closure);
+                let branch = self.new_branch();
+                let back = self.arm(branch, 0, &Origins::default(), |engine| {
+                    engine.call_closure(&closure, vec![(None, given.clone()), (None, given.clone())], engine.site(span))
+                });
+                origins = origins.with(&back.deep_origins());
+            }
+        }
+        Value::unknown(format!("{}({names})", callee.name)).from(&origins)
+    }
+
+    pub(super) fn call_closure(&mut self, closure: &Rc<Closure>, args: Args, site: Site) -> Value {
+        self.call_with(closure, args, site, None)
+    }
+
+    pub(super) fn call_generator(&mut self, closure: &Rc<Closure>, args: Args, site: Site, at_yield: AtYield) -> Value {
+        self.call_with(closure, args, site, Some(at_yield))
+    }
+
+    fn call_with(&mut self, closure: &Rc<Closure>, args: Args, site: Site, at_yield: Option<AtYield>) -> Value {
+        let Closure { file, function, .. } = **closure;
+        let Some(found) = self.module(file).functions.get(function) else { return Value::unknown("$") };
+        let again = self.frames.iter().filter(|frame| (frame.file, frame.function) == (file, function)).count();
+        if self.frames.len() >= CALLS_DEEP || again > 1 || !self.step() {
+            let origins = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
+            return Value::unknown(format!("{}()", found.name)).from(&origins);
+        }
+        // A context manager that is called outside of `with` does nothing yet.
+        if at_yield.is_none() && found.is_generator && is_context_manager(found) {
+            let object = Object::new(false);
+            let list: Vec<Value> = args.into_iter().map(|(_, arg)| arg).collect();
+            let mut fields = object.fields.borrow_mut();
+            fields.insert("generator".into(), Value::of(Shape::Func(Rc::clone(closure)), "generator"));
+            fields.insert("arguments".into(), Value::of(Shape::List(list.into()), "arguments"));
+            drop(fields);
+            return Value::of(Shape::Object(object), format!("with {}", found.name));
+        }
+        // What runs while a module is loaded runs again when others are there: a script's `main`.
+        if !self.here.early {
+            self.visited.insert((file, function));
+        }
+        let scope = Vars::inside(&closure.scope);
+        let (guards, depth) = (self.here.guards.len(), self.here.depth);
+        let frame = Frame { at_yield, guards, depth, ..Frame::new(file, function, site, closure.this.clone()) };
+        self.frames.push(frame);
+        let conditions = self.here.conditions.len();
+        let (path, guards, depth) = (self.here.path.len(), self.here.guards.len(), self.here.depth);
+        self.bind_params(found, args, &scope);
+        self.hoist(&found.body, &scope);
+        let held = self.here.held.len();
+        let flow = self.run_block(&found.body, &scope);
+        self.run_deferred();
+        self.drop_guards(held);
+        let _: Flow = flow;
+        self.here.path.truncate(path);
+        self.here.guards.truncate(guards);
+        self.here.conditions.truncate(conditions);
+        self.here.depth = depth;
+        let lock = self.frames.last_mut().and_then(|frame| frame.lock.take());
+        if let Some(lock) = lock {
+            self.give_back(&lock, true, site.span);
+        }
+        let frame = self.frames.pop();
+        let back = frame.and_then(|frame| frame.returned);
+        back.unwrap_or_else(Value::null)
+    }
+
+    /// Rust's guards end with their block, unless they are given to the caller.
+    pub(super) fn drop_guards(&mut self, held: usize) {
+        let given = self.frames.last().and_then(|frame| frame.returned.as_ref());
+        if self.language(self.file()) == Language::Rust
+            && !given.is_some_and(|given| matches!(given.shape, Shape::Lock(_)))
+        {
+            self.here.held.truncate(held);
+        }
+    }
+
+    fn run_deferred(&mut self) {
+        let deferred = self.frames.last_mut().map(|frame| std::mem::take(&mut frame.deferred)).unwrap_or_default();
+        self.here.always += 1;
+        for (expr, scope) in deferred.into_iter().rev() {
+            self.eval(&expr, &scope);
+        }
+        self.here.always -= 1;
+    }
+
+    fn bind_params(&mut self, function: &Function, args: Args, scope: &Rc<Vars>) {
+        let depth = self.here.depth;
+        let mut rest: Vec<Value> = Vec::new();
+        let (mut named, mut positional): (BTreeMap<Rc<str>, Value>, Vec<Value>) = Default::default();
+        for (name, value) in args {
+            match name {
+                Some(name) => drop(named.insert(name, value)),
+                None => positional.push(value),
+            }
+        }
+        let mut positional = positional.into_iter();
+        for param in &function.params {
+            if param.is_rest {
+                rest.extend(positional.by_ref());
+                rest.extend(std::mem::take(&mut named).into_values());
+                let list = Value::of(Shape::List(std::mem::take(&mut rest).into()), "$rest");
+                self.assign(&param.pattern, &list, scope, true);
+                continue;
+            }
+            let by_name = match &param.pattern {
+                crate::hir::Pattern::Name(name) => named.remove(name.as_str()),
+                _ => None,
+            };
+            let given = by_name.or_else(|| positional.next());
+            let mut value = match (given, &param.default) {
+                (Some(given), _) => given,
+                (None, Some(default)) => self.eval(default, scope),
+                (None, None) => Value::unknown(match &param.pattern {
+                    crate::hir::Pattern::Name(name) => format!("${name}"),
+                    _ => "$argument".to_owned(),
+                }),
+            };
+            if matches!(value.shape, Shape::Unknown)
+                && let Some(object) = param.type_text.as_deref().and_then(|text| self.typed(self.file(), text))
+            {
+                value = object.from(&value.origins);
+            }
+            if matches!(value.shape, Shape::Unknown)
+                && let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(self.file(), text))
+            {
+                value.shape = Shape::Api(kind.name.as_str().into());
+            }
+            match &param.pattern {
+                // A parameter hides what has its name outside.
+                crate::hir::Pattern::Name(name) => scope.declare(name, value, depth),
+                pattern => self.assign(pattern, &value, scope, true),
+            }
+        }
+    }
+
+    /// `yield`: in a context manager, the block of the `with` runs here.
+    pub(super) fn yields(&mut self, value: Value, span: Span) -> Value {
+        let Some(at_yield) = self.frames.last_mut().and_then(|frame| frame.at_yield.take()) else {
+            // A plain generator gives way to its own caller only.
+            let is_async = self
+                .frames
+                .last()
+                .is_some_and(|frame| self.module(frame.file).functions.get(frame.function).is_some_and(|f| f.is_async));
+            if is_async {
+                self.suspend(span);
+            }
+            return Value::unknown("$sent");
+        };
+        // The block belongs to the one who wrote the `with`: its `return` is not ours.
+        let inner = self.frames.split_off(at_yield.frame.min(self.frames.len()));
+        if let Some(bind) = &at_yield.bind {
+            self.assign(bind, &value, &at_yield.scope, true);
+        }
+        self.block(&at_yield.body, &at_yield.scope);
+        self.frames.extend(inner);
+        Value::unknown("$sent")
+    }
+
+    /// A handler that runs whenever somebody outside wants it to.
+    pub(super) fn register(
+        &mut self,
+        entry: Entry,
+        name: &str,
+        handler: &Value,
+        hints: BTreeMap<&'static str, bool>,
+        span: Span,
+    ) {
+        let Some(function) = handler.closure().cloned() else { return };
+        let site = self.site(span);
+        // One helper can register many handlers; a handler that registers itself again does so without end.
+        let same = |root: &&Root| {
+            root.site == site && (root.function.file, root.function.function) == (function.file, function.function)
+        };
+        let most = if self.here.early { SAME_ROOTS_MOST } else { 1 };
+        if self.roots.len() >= ROOTS_MOST || self.roots.iter().filter(same).count() >= most {
+            return;
+        }
+        // A script that is run again as an entry point has registered everything already.
+        if !self.here.early && self.frames.iter().any(|frame| frame.function == 0) {
+            return;
+        }
+        self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone() });
+    }
+}
+
+fn is_context_manager(function: &Function) -> bool {
+    function.decorators.iter().any(|decorator| path_of(decorator).is_some_and(|path| path.ends_with("contextmanager")))
+}
+
+/// `a.b.c` as text.
+pub(super) fn path_of(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.clone()),
+        ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),
+        ExprKind::Call(call) => path_of(&call.callee),
+        _ => None,
+    }
+}

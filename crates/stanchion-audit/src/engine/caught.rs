@@ -1,0 +1,55 @@
+//! What statements look like whose failure, or whose end, nobody waits for.
+
+use super::call::path_of;
+use crate::hir::{Expr, ExprKind, Handler, Stmt, StmtKind};
+
+/// A call as a statement, or `void` before it; a chain of promises counts as its last call.
+pub(super) fn drops_promise(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(call) => !call.is_new,
+        ExprKind::Unary { op, of } => op == "void" && drops_promise(of),
+        _ => false,
+    }
+}
+
+/// Catches more than "not there", does not look at the error, and goes on with something empty.
+pub(super) fn takes_empty(handler: &Handler) -> bool {
+    let named = |expr: &Expr| path_of(expr).unwrap_or_default();
+    let mut types = handler.catches.iter().flat_map(|caught| match &caught.kind {
+        ExprKind::List(items) => items.iter().map(named).collect::<Vec<_>>(),
+        _ => vec![named(caught)],
+    });
+    if !handler.catches.is_empty() && types.all(|name| name.contains("NotFound")) {
+        return false;
+    }
+    gives_empty(&handler.body)
+}
+
+/// Goes on with something empty, whatever went wrong.
+pub(super) fn gives_empty(body: &[Stmt]) -> bool {
+    let looks = body.iter().any(|stmt| {
+        matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. })
+    });
+    let last = body.last().map(|stmt| &stmt.kind);
+    let gives = match last {
+        Some(StmtKind::Return(Some(value))) => is_empty(value),
+        Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
+        _ => true,
+    };
+    !looks && gives
+}
+
+/// `{}`, `[]`, `new Map()`, `{items: []}`.
+fn is_empty(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Object { fields, .. } => fields.iter().all(|(_, value)| is_empty(value) || is_constant(value)),
+        ExprKind::List(items) => items.is_empty(),
+        ExprKind::Str(text) => matches!(text.trim(), "[]" | "{}" | ""),
+        ExprKind::Call(call) => call.args.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Num(_) | ExprKind::Str(_) | ExprKind::Bool(_) | ExprKind::Null)
+}

@@ -1,0 +1,186 @@
+//! Conditions and values of statements that are put together by calls.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::known::Known;
+use super::value::{Origins, Shape, Value};
+
+/// Conditions of one statement.
+pub(super) const CONDITIONS_MOST: usize = 64;
+
+/// One condition that must hold.
+#[derive(Debug, Clone)]
+pub(crate) struct Condition {
+    pub(super) column: Rc<str>,
+    pub(super) text: Rc<str>,
+    pub(super) equal: bool,
+    pub(super) origins: Origins,
+}
+
+impl Engine<'_> {
+    /// `where(...)` in its many forms.
+    pub(super) fn conditions_of(&self, known: &Known<'_>, all: &mut Vec<Condition>) {
+        let texts: Vec<&Value> = known.args.iter().filter(|(name, _)| name.is_none()).map(|(_, arg)| arg).collect();
+        for (name, arg) in known.args.iter().filter_map(|(name, arg)| Some((name.as_ref()?, arg))) {
+            // Django's `balance__gte`.
+            let (column, operator) = name.split_once("__").unwrap_or((name, "exact"));
+            all.push(condition(column, matches!(operator, "exact" | "in" | "pk" | "id"), arg));
+        }
+        match texts.as_slice() {
+            [column, value] if column.as_text().is_some() => {
+                let equal = known.model.how.as_deref() != Some("compares");
+                all.push(condition(column.as_text().unwrap_or_default(), equal, value));
+            }
+            [column, operator, value] if column.as_text().is_some() => {
+                let equal = matches!(operator.as_text(), Some("=" | "==" | "===" | "in"));
+                all.push(condition(column.as_text().unwrap_or_default(), equal, value));
+            }
+            [text, values @ ..] if text.as_text().is_some_and(|text| text.contains(['=', '<', '>'])) => {
+                let text = text.as_text().unwrap_or_default();
+                for (index, part) in text.split(" AND ").flat_map(|part| part.split(" and ")).enumerate() {
+                    let column = part.split(['=', '<', '>', '!', ' ']).next().unwrap_or_default();
+                    let column = column.rsplit('.').next().unwrap_or(column);
+                    let equal = part.contains('=') && !part.contains(['<', '>', '!']);
+                    let unknown = Value::unknown(part);
+                    all.push(condition(column, equal, values.get(index).unwrap_or(&&unknown)));
+                }
+            }
+            values => values.iter().for_each(|value| conditions(value, all, 3)),
+        }
+    }
+
+    /// Which row: conditions on what identifies it. What derives from a read is most likely the row that was read.
+    pub(super) fn part(&self, filter: &[Condition]) -> Option<Rc<str>> {
+        let mut equal: Vec<String> = filter
+            .iter()
+            .filter(|c| c.equal && is_identity(&c.column) && !self.is_stored(&c.origins))
+            .map(|c| {
+                let column = c.column.trim_start_matches('_');
+                format!("{}={}", if column == "pk" { "id" } else { column }, c.text)
+            })
+            .collect();
+        equal.sort();
+        (!equal.is_empty()).then(|| equal.join(",").into())
+    }
+}
+
+/// Columns that say which row it is.
+pub(super) fn is_identity(column: &str) -> bool {
+    let lower = column.to_lowercase();
+    matches!(lower.as_str(), "id" | "_id" | "pk" | "uuid" | "key" | "rowid")
+        || lower.ends_with("_id")
+        || lower.ends_with("_uuid")
+        || column.ends_with("Id")
+        || column.ends_with("ID")
+}
+
+pub(super) fn condition(column: &str, equal: bool, value: &Value) -> Condition {
+    Condition { column: column.into(), text: Rc::clone(&value.name), equal, origins: value.deep_origins() }
+}
+
+/// Conditions in an object, a list, or an expression such as `User.id == id`.
+pub(super) fn conditions(value: &Value, all: &mut Vec<Condition>, depth: u32) {
+    if all.len() >= CONDITIONS_MOST {
+        return;
+    }
+    match &value.shape {
+        Shape::Object(object) => {
+            for (name, field) in object.fields.borrow().iter() {
+                // `{version: {$lt: 3}}`, `{AND: [...]}`.
+                let inner = field.object().is_some_and(|inner| !inner.fields.borrow().is_empty());
+                if matches!(&**name, "AND" | "$and" | "and") && depth > 0 {
+                    conditions(field, all, depth - 1);
+                } else {
+                    let equal = !inner || field.option("equals").is_some() || field.option("$eq").is_some();
+                    let equal = equal || field.option("in").is_some() || field.option("$in").is_some();
+                    // Prisma's compound keys: `{userId_day: {userId, day}}`.
+                    let plain = inner
+                        && field.object().is_some_and(|inner| !inner.fields.borrow().keys().any(|k| is_operator(k)));
+                    all.push(condition(name, equal || plain, field));
+                }
+            }
+        }
+        Shape::List(items) if depth > 0 => items.iter().for_each(|item| conditions(item, all, depth - 1)),
+        Shape::Null => {}
+        _ => {
+            let inner = value.name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
+            match inner.and_then(|inner| inner.split_once("==")) {
+                Some((left, right)) => {
+                    let column = left.rsplit('.').next().unwrap_or(left);
+                    all.push(Condition {
+                        column: column.into(),
+                        text: right.into(),
+                        equal: true,
+                        origins: value.deep_origins(),
+                    });
+                }
+                None if inner.is_some() => all.push(condition("", false, value)),
+                None => all.push(condition("id", true, value)),
+            }
+        }
+    }
+}
+
+fn is_operator(word: &str) -> bool {
+    word.starts_with('$') || matches!(word, "gt" | "gte" | "lt" | "lte" | "not" | "notIn" | "contains" | "startsWith")
+}
+
+/// Both of them are written.
+pub(super) fn pair(one: &Value, other: &Value) -> Value {
+    Value::of(Shape::List(Rc::from([one.clone(), other.clone()])), &*one.name)
+}
+
+/// The keywords of a call as an object.
+pub(super) fn keywords(known: &Known<'_>) -> Value {
+    let object = super::value::Object::new(false);
+    for (name, value) in known.args {
+        if let Some(name) = name {
+            object.fields.borrow_mut().insert(Rc::clone(name), value.clone());
+        }
+    }
+    Value::of(Shape::Object(object), known.name)
+}
+
+/// All fields are computed by the store from their own values.
+pub(super) fn is_relative(data: &Value) -> bool {
+    match &data.shape {
+        Shape::Object(object) => {
+            let fields = object.fields.borrow();
+            if ["$inc", "$push", "$addToSet", "$pull", "$min", "$max", "$mul"].iter().any(|op| fields.contains_key(*op))
+            {
+                return true;
+            }
+            let stored = |field: &&Value| !field.deep_origins().is_empty();
+            fields.values().any(is_relative_value) && fields.values().filter(stored).all(is_relative_value)
+        }
+        _ => is_relative_value(data),
+    }
+}
+
+pub(super) fn is_relative_value(field: &Value) -> bool {
+    ["increment", "decrement", "multiply", "divide", "push", "$add"].iter().any(|op| field.option(op).is_some())
+        || field.name.contains(STORED)
+}
+
+/// Part of the name of what the store computes: `F("balance") - 1`, ``sql`balance - 1` ``.
+pub(super) const STORED: &str = "stored:";
+
+/// Columns that are written.
+pub(super) fn columns(value: &Value) -> Vec<Rc<str>> {
+    match &value.shape {
+        Shape::Object(object) => {
+            let fields = object.fields.borrow();
+            let set = fields.get("$set").map(columns);
+            let mut all: Vec<Rc<str>> = fields.keys().filter(|key| !key.starts_with('$')).cloned().collect();
+            for op in ["$inc", "$unset", "$push"] {
+                all.extend(fields.get(op).map(columns).unwrap_or_default());
+            }
+            all.extend(set.unwrap_or_default());
+            all
+        }
+        Shape::List(items) => items.iter().flat_map(columns).collect(),
+        Shape::Str(text) => vec![Rc::clone(text)],
+        _ => Vec::new(),
+    }
+}

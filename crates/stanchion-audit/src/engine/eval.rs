@@ -1,0 +1,367 @@
+//! Expressions.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::value::{Object, Origins, Scope as Vars, Shape, Value, joined};
+use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
+
+impl Engine<'_> {
+    pub(super) fn eval(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
+        if !self.step() {
+            return Value::unknown("$");
+        }
+        match &expr.kind {
+            ExprKind::Name(name) => self.variable(name, expr.span, scope),
+            ExprKind::This => self.this(),
+            ExprKind::Super => self.inherited("constructor"),
+            ExprKind::Str(text) => Value::text(text),
+            ExprKind::Template(parts) => {
+                let parts: Vec<Value> = parts.iter().map(|part| self.eval(part, scope)).collect();
+                template(&parts)
+            }
+            ExprKind::Num(text) => {
+                let number = text.replace('_', "").parse::<f64>();
+                Value::of(number.map_or(Shape::Unknown, Shape::Num), text)
+            }
+            ExprKind::Bool(value) => Value::of(Shape::Bool(*value), if *value { "true" } else { "false" }),
+            ExprKind::Null => Value::null(),
+            ExprKind::Member { of, name } => {
+                if matches!(of.kind, ExprKind::Super) {
+                    return self.inherited(name);
+                }
+                let of = self.eval(of, scope);
+                self.member(&of, name, expr.span)
+            }
+            ExprKind::Index { of, index } => {
+                let (of, index) = (self.eval(of, scope), self.eval(index, scope));
+                if let Some(name) = index.as_text() {
+                    return self.member(&of, name, expr.span);
+                }
+                let found = Value::unknown(format!("{}[{}]", of.name, index.name));
+                found.from(&of.deep_origins()).from(&index.origins)
+            }
+            ExprKind::Call(call) => self.call(call, expr.span, scope),
+            ExprKind::Await(of) => {
+                let value = self.eval(of, scope);
+                self.suspend(expr.span);
+                self.awaited(value, expr.span)
+            }
+            ExprKind::Yield(of) => {
+                let value = of.as_ref().map_or_else(Value::null, |of| self.eval(of, scope));
+                self.yields(value, expr.span)
+            }
+            ExprKind::Function(function) => self.function_value(self.file(), *function, scope),
+            ExprKind::Class(class) => Value::of(Shape::Class(self.file(), *class), "class"),
+            ExprKind::Object { of, fields } => self.object(of.as_deref(), fields, expr.span, scope),
+            ExprKind::List(items) => {
+                let items: Vec<Value> = items.iter().map(|item| self.eval(item, scope)).collect();
+                let name = joined(items.iter().map(|item| &*item.name));
+                Value::of(Shape::List(items.into()), format!("[{name}]"))
+            }
+            ExprKind::Binary { op, left, right } => self.binary_expr(op, left, right, scope),
+            ExprKind::Unary { op, of } => {
+                let of = self.eval(of, scope);
+                match op.as_str() {
+                    // A reference or what it points to is the same thing.
+                    "*" | "&" => of,
+                    "!" => Value::of(Shape::Unknown, format!("!{}", of.name)).from(&of.deep_origins()),
+                    _ => Value::unknown(format!("{op}{}", of.name)).from(&of.deep_origins()),
+                }
+            }
+            ExprKind::Cond { test, then, other } => {
+                let guard = self.eval(test, scope).deep_origins();
+                let branch = self.new_branch();
+                let first = self.arm(branch, 0, &guard, |engine| engine.eval(then, scope));
+                let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
+                second.join(&first).from(&guard)
+            }
+            ExprKind::Assign { to, value, op } => {
+                let mut value = self.eval(value, scope);
+                if let Some(op) = op {
+                    let old = match &**to {
+                        Pattern::Name(name) => self.variable(name, expr.span, scope),
+                        Pattern::Place(place) => self.eval(place, scope),
+                        _ => Value::unknown("$"),
+                    };
+                    value = self.binary(op, &old, &value);
+                }
+                self.at = expr.span;
+                self.assign(to, &value, scope, op.is_none());
+                value
+            }
+            ExprKind::Spread(of) | ExprKind::Try(of) => self.eval(of, scope),
+            ExprKind::Comprehension { element, each, conds } => {
+                let inner = Vars::inside(scope);
+                let mut origins = Origins::default();
+                for (pattern, of) in each {
+                    let of = self.eval(of, &inner);
+                    origins = origins.with(&of.deep_origins());
+                    let item = Value::unknown(format!("{}[]", of.name)).from(&of.deep_origins());
+                    self.assign(pattern, &item, &inner, true);
+                }
+                for cond in conds {
+                    origins = origins.with(&self.eval(cond, &inner).deep_origins());
+                }
+                let element = self.eval(element, &inner);
+                Value::unknown(format!("each {}", element.name)).from(&element.deep_origins()).from(&origins)
+            }
+            ExprKind::Matches { of, binds } => {
+                let of = self.eval(of, scope);
+                self.assign(binds, &of, scope, true);
+                Value::unknown(format!("is {}", of.name)).from(&of.deep_origins())
+            }
+            ExprKind::Block(body) => self.block_value(body, scope),
+            ExprKind::Other(parts) => {
+                let mut value = Value::unknown(format!("$other:{}:{}", expr.span.line, expr.span.column));
+                for part in parts {
+                    value = value.from(&self.eval(part, scope).deep_origins());
+                }
+                value
+            }
+        }
+    }
+
+    fn this(&self) -> Value {
+        let this = self.frames.iter().rev().find_map(|frame| frame.this.clone());
+        this.unwrap_or_else(|| Value::unknown("this"))
+    }
+
+    /// `super.name`: as the class above has it, with our object.
+    fn inherited(&mut self, name: &str) -> Value {
+        let this = self.this();
+        let frame = self.frames.iter().rev().find_map(|frame| {
+            let function = self.module(frame.file).functions.get(frame.function)?;
+            Some((frame.file, function.class?))
+        });
+        let base = frame.and_then(|(file, class)| self.base(file, class));
+        let method = base.and_then(|(file, class)| self.method(file, class, name, &this));
+        method.unwrap_or_else(|| Value::unknown(format!("super.{name}")))
+    }
+
+    /// How a variable of the present module is called.
+    pub(super) fn variable_name(&self, name: &str) -> String {
+        format!("{}:{name}", self.program.path(self.file()))
+    }
+
+    pub(super) fn variable(&mut self, name: &str, span: Span, scope: &Rc<Vars>) -> Value {
+        match scope.find(name) {
+            Some((found, is_module)) => {
+                if is_module && !self.here.early {
+                    return self.memory_read(&self.variable_name(name), found.value, span);
+                }
+                found.value
+            }
+            // What is nowhere declared is the language's own.
+            None => Value::of(Shape::Package(name.into()), name),
+        }
+    }
+
+    pub(super) fn member(&mut self, of: &Value, name: &str, span: Span) -> Value {
+        let language = self.language(self.file());
+        match &of.shape {
+            Shape::Object(object) => {
+                let found = object.fields.borrow().get(name).cloned();
+                if let Some(found) = found {
+                    let found = found.from(&of.origins);
+                    if object.shared && !self.here.early {
+                        return self.memory_read(&format!("{}.{name}", of.name), found, span);
+                    }
+                    return found;
+                }
+                if let Some((file, class)) = object.class
+                    && let Some(method) = self.method(file, class, name, of)
+                {
+                    return method;
+                }
+                if let Some(api) = &object.api {
+                    let base = Value::of(Shape::Api(Rc::clone(api)), &of.name);
+                    return Value::of(Shape::Method(Rc::new(base), name.into()), format!("{}.{name}", of.name));
+                }
+                let unknown = Value::unknown(format!("{}.{name}", of.name)).from(&of.deep_origins());
+                if object.shared && !self.here.early && object.class.is_some() {
+                    return self.memory_read(&format!("{}.{name}", of.name), unknown, span);
+                }
+                unknown
+            }
+            Shape::File(file) => self.exported(*file, name),
+            Shape::Class(file, class) => self.static_member(*file, *class, name, of),
+            Shape::Package(package) => {
+                let path = format!("{package}.{name}");
+                if name == "default" && is_javascript(language) {
+                    return of.clone();
+                }
+                // A constant of a package: `kv`, `prisma`.
+                if let Some(kind) = self.models.made(language, &format!("{path} value")) {
+                    return Value::of(Shape::Api(kind.name.as_str().into()), &path);
+                }
+                let usual = self.models.package(language, &path).to_owned();
+                Value::of(Shape::Package(usual.as_str().into()), &path)
+            }
+            Shape::Api(api) => {
+                let path = format!("{}.{name}", of.name);
+                let kind = self.models.of_type(language, api);
+                if let Some(field) = kind.and_then(|kind| kind.fields.get(name)) {
+                    return match field.strip_prefix('=') {
+                        Some("") => of.clone(),
+                        Some(kind) => Value::of(Shape::Api(kind.into()), &*of.name).from(&of.origins),
+                        None => Value::of(Shape::Api(field.as_str().into()), path).from(&of.origins),
+                    };
+                }
+                match kind.and_then(|kind| kind.members.clone()) {
+                    Some(member) if !self.models.has(language, api, name) => {
+                        Value::of(Shape::Api(member.as_str().into()), path).from(&of.origins)
+                    }
+                    _ => Value::of(Shape::Method(Rc::new(of.clone()), name.into()), path).from(&of.origins),
+                }
+            }
+            Shape::List(items) if name == "length" => {
+                let origins = items.iter().fold(of.origins.clone(), |all, item| all.with(&item.deep_origins()));
+                Value::unknown(format!("{}.length", of.name)).from(&origins)
+            }
+            _ => {
+                let path = format!("{}.{name}", of.name);
+                Value::of(Shape::Method(Rc::new(of.clone()), name.into()), path).from(&of.deep_origins())
+            }
+        }
+    }
+
+    fn object(&mut self, of: Option<&str>, fields: &[(Option<String>, Expr)], span: Span, scope: &Rc<Vars>) -> Value {
+        let language = self.language(self.file());
+        let mut object = Object::new(self.here.early);
+        let mut names = Vec::new();
+        let mut origins = Origins::default();
+        for (name, value) in fields {
+            let value = self.eval(value, scope);
+            match name {
+                Some(name) => {
+                    names.push(format!("{name}:{}", value.name));
+                    object.fields.borrow_mut().insert(name.as_str().into(), value);
+                }
+                None => {
+                    // `...other`: its fields are ours now.
+                    origins = origins.with(&value.deep_origins());
+                    if let Some(other) = value.object() {
+                        let copied = other.fields.borrow().clone();
+                        object.fields.borrow_mut().extend(copied);
+                    }
+                }
+            }
+        }
+        if let Some(of) = of {
+            let path = self.spelled(of, scope);
+            if let Some(kind) = self.models.made(language, &path).or_else(|| self.declared(self.file(), of)) {
+                // Every lock is one of its own.
+                let own = format!("{of}@{}:{}:{}", self.program.path(self.file()), span.line, span.column);
+                if kind.lock.is_some()
+                    && !self.here.early
+                    && let Some(function) = self.frames.last().map(|frame| frame.function)
+                {
+                    self.made.insert(own.as_str().into(), (self.frames.len(), function));
+                }
+                let name = if kind.lock.is_some() { own.as_str() } else { of };
+                return Value::of(Shape::Api(kind.name.as_str().into()), name);
+            }
+            object.class = self.class_named(of, scope);
+            object.shared = object.class.is_some();
+        }
+        let name = of.map_or_else(|| format!("{{{}}}", joined(names.iter().map(String::as_str))), ToOwned::to_owned);
+        Value::of(Shape::Object(object), name).from(&origins)
+    }
+
+    /// A type's name with its package: `redis.Client` as `github.com/redis/go-redis/v9.Client`.
+    fn spelled(&self, name: &str, scope: &Rc<Vars>) -> String {
+        let parts = name.replace("::", ".");
+        let (head, rest) = parts.split_once('.').unwrap_or((&parts, ""));
+        let Some((found, _)) = scope.find(head) else { return parts };
+        match &found.value.shape {
+            Shape::Package(package) if rest.is_empty() => package.to_string(),
+            Shape::Package(package) => format!("{package}.{rest}"),
+            _ => parts,
+        }
+    }
+
+    fn class_named(&self, name: &str, scope: &Rc<Vars>) -> Option<(usize, usize)> {
+        match scope.find(name)?.0.value.shape {
+            Shape::Class(file, class) => Some((file, class)),
+            _ => None,
+        }
+    }
+
+    fn binary_expr(&mut self, op: &str, left: &Expr, right: &Expr, scope: &Rc<Vars>) -> Value {
+        let left = self.eval(left, scope);
+        match op {
+            "&&" | "||" | "??" => {
+                let guard = left.deep_origins();
+                let branch = self.new_branch();
+                let right = self.arm(branch, 0, &guard, |engine| engine.eval(right, scope));
+                let both = if op == "&&" { left.join(&right) } else { right.join(&left) };
+                both.from(&guard)
+            }
+            _ => {
+                let right = self.eval(right, scope);
+                self.binary(op, &left, &right)
+            }
+        }
+    }
+
+    pub(super) fn binary(&self, op: &str, left: &Value, right: &Value) -> Value {
+        let origins = left.deep_origins().with(&right.deep_origins());
+        let value = match (op, &left.shape, &right.shape) {
+            ("+", Shape::Str(_) | Shape::Template(_), _) | ("+", _, Shape::Str(_) | Shape::Template(_)) => {
+                template(&[left.clone(), right.clone()])
+            }
+            // pathlib's way to join.
+            ("/", _, Shape::Str(_)) | ("/", Shape::Str(_), _) => {
+                Value::of(left.shape.clone(), format!("{}/{}", left.name, right.name))
+            }
+            ("/", Shape::Api(kind), _) => {
+                Value::of(Shape::Api(Rc::clone(kind)), format!("{}/{}", left.name, right.name))
+            }
+            ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format!("{}", a * b)),
+            ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format!("{}", a + b)),
+            ("|", _, _) => Value::unknown(format!("{}|{}", left.name, right.name)),
+            _ => Value::unknown(format!("({}{op}{})", left.name, right.name)),
+        };
+        value.from(&origins)
+    }
+}
+
+pub(super) fn is_javascript(language: Language) -> bool {
+    matches!(language, Language::JavaScript | Language::TypeScript)
+}
+
+/// Text with holes: constant if all parts are.
+pub(super) fn template(parts: &[Value]) -> Value {
+    let mut name = String::new();
+    let mut origins = Origins::default();
+    let mut flat: Vec<Value> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match &part.shape {
+            Shape::Template(inner) => flat.extend(inner.iter().cloned()),
+            _ => flat.push(part.clone()),
+        }
+    }
+    let mut constant = true;
+    for part in &flat {
+        origins = origins.with(&part.deep_origins());
+        match &part.shape {
+            Shape::Str(text) => name.push_str(text),
+            Shape::Num(_) => name.push_str(&part.name),
+            _ => {
+                constant = false;
+                name.push_str("${");
+                name.push_str(&part.name);
+                name.push('}');
+            }
+        }
+    }
+    if constant {
+        return Value::text(&name).from(&origins);
+    }
+    flat.truncate(TEMPLATE_MOST);
+    Value::long(Shape::Template(flat.into()), &name).from(&origins)
+}
+
+/// Parts of a text.
+const TEMPLATE_MOST: usize = 256;

@@ -1,0 +1,239 @@
+//! What happens, in the order in which it happens.
+
+use std::rc::Rc;
+
+use super::value::{EventId, Origins};
+use crate::hir::Span;
+
+/// How far something is shared, or how far a lock reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    /// One task: nobody else.
+    Task,
+    /// The tasks of one thread.
+    Thread,
+    /// One process.
+    Process,
+    /// All processes of a machine.
+    Host,
+    /// All machines.
+    Cluster,
+}
+
+/// What kind of thing is read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Kind {
+    File,
+    Table,
+    Key,
+    Document,
+    Memory,
+    Remote,
+}
+
+/// Something that is read and written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resource {
+    pub(crate) kind: Kind,
+    /// A path, a table, a key; equal names mean the same thing.
+    pub(crate) name: Rc<str>,
+    /// The row or entry inside, if it is known.
+    pub(crate) part: Option<Rc<str>>,
+    pub(crate) scope: Scope,
+}
+
+impl Resource {
+    /// Whether both can be the same thing.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.name == other.name
+            && match (&self.part, &other.part) {
+                (Some(one), Some(other)) => one == other,
+                _ => true,
+            }
+    }
+}
+
+/// A lock that is held, from one acquisition on.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) lock: Rc<str>,
+    pub(crate) scope: Scope,
+    pub(crate) region: EventId,
+}
+
+/// What happens.
+#[derive(Debug, Clone)]
+pub(crate) enum What {
+    Read {
+        locks: bool,
+    },
+    /// Only whether it is there.
+    Check,
+    Write(Write),
+    Acquire(Acquire),
+    Release {
+        lock: Rc<str>,
+        checked: bool,
+    },
+    Renew {
+        lock: Rc<str>,
+        checked: bool,
+    },
+    Begin {
+        immediate: bool,
+        serializable: bool,
+    },
+    End {
+        commits: bool,
+    },
+    Suspend,
+    Effect(Effect),
+    Sleep {
+        growing: bool,
+        random: bool,
+    },
+    /// A function is given away to run by itself, again and again (`every`) or on a call from outside.
+    Starts {
+        every: bool,
+        ordered: bool,
+    },
+    /// A connection goes back into its pool.
+    GivenBack,
+}
+
+/// How something is written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Write {
+    /// The old content is replaced, not added to.
+    pub(crate) whole: bool,
+    /// Only if it is as expected.
+    pub(crate) compares: bool,
+    /// Computed by the store from its own value.
+    pub(crate) relative: bool,
+    /// Fails if it is there.
+    pub(crate) creates: bool,
+    pub(crate) inserts: bool,
+    pub(crate) deletes: bool,
+    /// Moved into place: readers see the old or the new, never half.
+    pub(crate) publishes: bool,
+    /// The same whatever was read.
+    pub(crate) constant: bool,
+    /// With an end of its own: a ttl.
+    pub(crate) expires: bool,
+    /// Its ttl in seconds, if it is known.
+    pub(crate) ttl: Option<f64>,
+    /// Columns of an update.
+    pub(crate) columns: Vec<Rc<str>>,
+    /// Those of them that become one more than they were.
+    pub(crate) raised: Vec<Rc<str>>,
+    /// A condition around it looked at one of the columns.
+    pub(crate) decided: bool,
+    /// Columns of its condition.
+    pub(crate) filter: Vec<Rc<str>>,
+    /// Another file that is moved here.
+    pub(crate) from: Option<Rc<str>>,
+}
+
+/// How a lock is taken.
+#[derive(Debug, Clone)]
+pub(crate) struct Acquire {
+    pub(crate) lock: Rc<str>,
+    pub(crate) scope: Scope,
+    pub(crate) ttl: bool,
+    /// A block or callback gives it back in any case.
+    pub(crate) structured: bool,
+    /// Made in the same call.
+    pub(crate) fresh: bool,
+    /// Of a connection that comes from a pool.
+    pub(crate) pooled: bool,
+    /// It may not be had, and then the caller is told so.
+    pub(crate) tries: bool,
+    /// Of a database's session.
+    pub(crate) session: bool,
+    /// If it cannot be had, the error is caught, and all goes on without it.
+    pub(crate) open: bool,
+}
+
+impl Acquire {
+    /// A lock that nobody can fail to get.
+    pub(crate) fn of(lock: Rc<str>) -> Self {
+        let scope = Scope::Process;
+        Self {
+            lock,
+            scope,
+            ttl: true,
+            structured: false,
+            fresh: false,
+            pooled: false,
+            tries: false,
+            session: false,
+            open: false,
+        }
+    }
+}
+
+/// Something outside that cannot be taken back.
+#[derive(Debug, Clone)]
+pub(crate) struct Effect {
+    pub(crate) method: Rc<str>,
+    pub(crate) keyed: bool,
+    /// It only asks.
+    pub(crate) safe: bool,
+}
+
+/// A place in the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Site {
+    pub(crate) file: usize,
+    pub(crate) span: Span,
+}
+
+/// Something that happens, and under which circumstances.
+#[derive(Debug, Clone)]
+pub(crate) struct Event {
+    pub(crate) id: EventId,
+    pub(crate) what: What,
+    pub(crate) resource: Option<Resource>,
+    pub(crate) site: Site,
+    /// The calls that led here, outermost first.
+    pub(crate) stack: Rc<[Site]>,
+    /// Which arms of which branches were taken.
+    pub(crate) path: Rc<[(u32, u16)]>,
+    pub(crate) held: Rc<[Held]>,
+    pub(crate) transaction: Option<EventId>,
+    /// What is written derives from these reads.
+    pub(crate) deps: Origins,
+    /// Whether it happens at all depends on these.
+    pub(crate) guards: Origins,
+    /// Enclosing loops, outermost first.
+    pub(crate) loops: Rc<[u32]>,
+    /// Points before it at which others could run.
+    pub(crate) suspends: u32,
+    /// In something that is tried again when it fails.
+    pub(crate) retried: bool,
+    /// In a `finally`, a `defer`, or the end of a `with`.
+    pub(crate) always: bool,
+    /// In a handler of an exception.
+    pub(crate) handler: bool,
+    /// In a handler, and only for some errors.
+    pub(crate) told: bool,
+    /// Nobody waits for it.
+    pub(crate) detached: bool,
+    /// If it fails, something empty takes its place.
+    pub(crate) swallowed: bool,
+    /// Before the entry point ran: while the module was loaded or the object made.
+    pub(crate) early: bool,
+}
+
+impl Event {
+    /// Whether one execution can contain both.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.path.iter().all(|(branch, arm)| other.path.iter().all(|(b, a)| b != branch || a == arm))
+    }
+
+    /// A lock that is held without a break from the one to the other, and reaches at least so far.
+    pub(crate) fn covered_with(&self, other: &Self, scope: Scope) -> bool {
+        self.held.iter().any(|held| held.scope >= scope && other.held.iter().any(|h| h.region == held.region))
+    }
+}

@@ -1,0 +1,327 @@
+//! Statements.
+
+use std::rc::Rc;
+
+use super::again::{compared, tries_again};
+use super::caught::drops_promise;
+use super::eval::is_javascript;
+use super::value::{Origins, Scope as Vars, Shape, Value};
+use super::{AtYield, Engine};
+use crate::hir::{Arm, Expr, Language, Loop, Pattern, Stmt, StmtKind};
+
+/// How a block ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    /// `break` and `continue`: the rest of the loop's body is not run.
+    Skips,
+    /// `return` and `throw`.
+    Leaves,
+}
+
+impl Engine<'_> {
+    /// A block's own variables; Python has none.
+    pub(super) fn inside(&self, scope: &Rc<Vars>) -> Rc<Vars> {
+        if self.language(self.file()) == Language::Python { Rc::clone(scope) } else { Vars::inside(scope) }
+    }
+
+    /// A block with variables of its own.
+    pub(super) fn block(&mut self, body: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        if body.is_empty() {
+            return Flow::Next;
+        }
+        let inner = self.inside(scope);
+        self.hoist(body, &inner);
+        let held = self.here.held.len();
+        let flow = self.run_block(body, &inner);
+        self.drop_guards(held);
+        flow
+    }
+
+    pub(super) fn run_block(&mut self, body: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        for stmt in body {
+            if !self.step() {
+                return Flow::Leaves;
+            }
+            let flow = self.statement(stmt, scope);
+            if flow != Flow::Next {
+                return flow;
+            }
+        }
+        Flow::Next
+    }
+
+    pub(super) fn statement(&mut self, stmt: &Stmt, scope: &Rc<Vars>) -> Flow {
+        match &stmt.kind {
+            StmtKind::Expr(expr) => {
+                // A call whose promise is dropped goes on by itself.
+                let dropped = u32::from(is_javascript(self.language(self.file())) && drops_promise(expr));
+                self.here.detached += dropped;
+                self.eval(expr, scope);
+                self.here.detached -= dropped;
+                Flow::Next
+            }
+            StmtKind::Assign { to, value, op } => {
+                let mut found = self.eval(value, scope);
+                self.at = stmt.span;
+                for pattern in to {
+                    if let Some(op) = op {
+                        let old = self.read_pattern(pattern, scope);
+                        found = self.binary(op, &old, &found);
+                    }
+                    self.assign(pattern, &found, scope, op.is_none());
+                }
+                Flow::Next
+            }
+            StmtKind::Return(value) => {
+                let mut value = value.as_ref().map_or_else(Value::null, |value| self.eval(value, scope));
+                if matches!(value.shape, Shape::Bool(_)) {
+                    value = value.from(&self.answers());
+                }
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.returned =
+                        Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
+                }
+                Flow::Leaves
+            }
+            StmtKind::Throw(value) => {
+                if let Some(value) = value {
+                    self.eval(value, scope);
+                }
+                Flow::Leaves
+            }
+            StmtKind::If { cond, then, other } => self.branch(cond, then, other, scope),
+            StmtKind::Loop(found) => self.repeat(found, scope),
+            StmtKind::Try { body, handlers, otherwise, finally } => {
+                self.attempt(body, handlers, otherwise, finally, scope)
+            }
+            StmtKind::With { items, body, .. } => self.with(items, body, scope),
+            StmtKind::Switch { subject, arms } => self.switch(subject, arms, scope),
+            StmtKind::Defer(expr) => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.deferred.push((expr.clone(), Rc::clone(scope)));
+                }
+                Flow::Next
+            }
+            StmtKind::Go(expr) => {
+                // It runs by itself: what it does is not in our order, and holds none of our locks.
+                let outer = std::mem::take(&mut self.here.held);
+                self.here.detached += 1;
+                self.eval(expr, scope);
+                self.here.detached -= 1;
+                self.here.held = outer;
+                Flow::Next
+            }
+            StmtKind::Break | StmtKind::Continue => Flow::Skips,
+            StmtKind::Function(function) => {
+                self.decorated(*function, scope);
+                Flow::Next
+            }
+            StmtKind::Class(class) => {
+                self.class_made(*class, scope);
+                Flow::Next
+            }
+            StmtKind::Block(body) => self.block(body, scope),
+            StmtKind::Delete(expr) => {
+                self.eval(expr, scope);
+                Flow::Next
+            }
+        }
+    }
+
+    /// Runs `body` as one arm of a branch.
+    pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
+        let (path, guards) = (self.here.path.len(), self.here.guards.len());
+        self.here.path.push((branch, arm));
+        self.here.guards.push(guard.clone());
+        self.here.depth += 1;
+        let done = body(self);
+        self.here.depth -= 1;
+        self.here.path.truncate(path);
+        self.here.guards.truncate(guards);
+        done
+    }
+
+    pub(super) fn new_branch(&mut self) -> u32 {
+        self.branches += 1;
+        self.branches
+    }
+
+    fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        // What a condition binds (`let … else`, `:=`) is seen after it as well.
+        let tested = self.eval(cond, scope);
+        let guard = tested.deep_origins();
+        let branch = self.new_branch();
+        let held = self.here.held.clone();
+        let conditions = self.here.conditions.len();
+        self.here.conditions.push(Rc::clone(&tested.name));
+        let fails = self.error_arm(cond, scope);
+        let first = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
+        let after_first = std::mem::replace(&mut self.here.held, held);
+        let second = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        if (first, second) == (Flow::Next, Flow::Next) {
+            self.here.conditions.truncate(conditions);
+        }
+        match (first, second) {
+            (Flow::Next, Flow::Next) => {
+                // Held afterwards is what one arm has taken: `if (!await lock()) throw` is the usual form.
+                if after_first.len() > self.here.held.len() {
+                    self.here.held = after_first;
+                }
+                Flow::Next
+            }
+            (Flow::Next, _) => {
+                self.here.held = after_first;
+                self.only_this_arm(branch, 0, guard);
+                Flow::Next
+            }
+            (_, Flow::Next) => {
+                self.only_this_arm(branch, 1, guard);
+                Flow::Next
+            }
+            (one, other) if one == other => one,
+            _ => Flow::Skips,
+        }
+    }
+
+    /// An arm, which may be one for errors.
+    fn either<T>(
+        &mut self,
+        branch: u32,
+        arm: u16,
+        guard: &Origins,
+        fails: bool,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        if !fails {
+            return self.arm(branch, arm, guard, body);
+        }
+        self.here.handler += 1;
+        let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
+        let done = self.arm(branch, arm, guard, body);
+        self.here.handler_from = from;
+        self.here.handler -= 1;
+        done
+    }
+
+    /// Which arm handles an error: Go compares the last of several results with nothing.
+    fn error_arm(&self, cond: &Expr, scope: &Rc<Vars>) -> Option<u16> {
+        let (name, is_set) = compared(cond).filter(|_| self.language(self.file()) == Language::Go)?;
+        let (found, _) = scope.find(name)?;
+        let is_later = found.value.name.rsplit_once('#').is_some_and(|(_, n)| n.parse::<u8>().is_ok());
+        is_later.then_some(u16::from(!is_set))
+    }
+
+    /// The other arm has left: until the end of the call, only this one counts.
+    fn only_this_arm(&mut self, branch: u32, arm: u16, guard: Origins) {
+        self.here.path.push((branch, arm));
+        if !guard.is_empty() {
+            self.here.guards.push(guard);
+        }
+    }
+
+    fn repeat(&mut self, found: &Loop, scope: &Rc<Vars>) -> Flow {
+        let inner = self.inside(scope);
+        self.run_block(&found.init, &inner);
+        let id = self.new_branch();
+        self.here.loops.push(id);
+        let guard = found.cond.as_ref().map(|cond| self.eval(cond, &inner).deep_origins()).unwrap_or_default();
+        if let Some((pattern, of)) = &found.each {
+            let of = self.eval(of, &inner);
+            // Whoever goes through the rows runs the statement.
+            let of = self.settled(of, found.body.first().map_or_else(Default::default, |stmt| stmt.span));
+            if found.is_async {
+                self.suspend(found.body.first().map_or_else(Default::default, |stmt| stmt.span));
+            }
+            let item = Value::unknown(format!("{}[]", of.name)).from(&of.deep_origins());
+            let item = match &of.shape {
+                Shape::List(items) if items.len() == 1 => items[0].clone(),
+                _ => item,
+            };
+            self.assign(pattern, &item, &inner, true);
+        }
+        let retries = u32::from(tries_again(&found.body));
+        self.here.retries += retries;
+        let flow = self.arm(id, 0, &guard, |engine| {
+            let flow = engine.block(&found.body, &inner);
+            engine.run_block(&found.step, &inner);
+            flow
+        });
+        self.here.retries -= retries;
+        self.here.loops.pop();
+        self.block(&found.otherwise, &inner);
+        // A loop without a condition ends only by leaving.
+        if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }
+    }
+
+    fn switch(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Flow {
+        let subject = self.eval(subject, scope);
+        let guard = subject.deep_origins();
+        let branch = self.new_branch();
+        let mut ends = Vec::new();
+        for (index, arm) in arms.iter().enumerate() {
+            let number = u16::try_from(index).unwrap_or(u16::MAX);
+            let inner = self.inside(scope);
+            ends.push(self.arm(branch, number, &guard, |engine| {
+                // Guards use what is bound.
+                if let Some(binds) = &arm.binds {
+                    engine.assign(binds, &subject, &inner, true);
+                }
+                for test in &arm.tests {
+                    engine.eval(test, &inner);
+                }
+                engine.block(&arm.body, &inner)
+            }));
+        }
+        let has_default = arms.iter().any(|arm| arm.tests.is_empty());
+        if !has_default || ends.is_empty() {
+            return Flow::Next;
+        }
+        // Only in JavaScript `break` ends the arm and not the loop.
+        let stays = |end: &Flow| match end {
+            Flow::Next => true,
+            Flow::Skips => is_javascript(self.language(self.file())),
+            Flow::Leaves => false,
+        };
+        match ends.iter().all(|end| *end == Flow::Leaves) {
+            true => Flow::Leaves,
+            false if ends.iter().any(stays) => Flow::Next,
+            false => Flow::Skips,
+        }
+    }
+
+    fn with(&mut self, items: &[(Expr, Option<Pattern>)], body: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        let Some(((expr, bind), rest)) = items.split_first() else { return self.block(body, scope) };
+        let value = self.eval(expr, scope);
+        // A function with `yield`: what stands in the block runs there.
+        if let Some(closure) = value.option("generator").and_then(|value| value.closure().cloned()) {
+            let mut inner = body.to_vec();
+            if !rest.is_empty() {
+                let kind = StmtKind::With { items: rest.to_vec(), body: body.to_vec(), is_async: false };
+                inner = vec![Stmt { kind, span: expr.span }];
+            }
+            let args = value.option("arguments").map_or_else(Vec::new, |list| match list.shape {
+                Shape::List(items) => items.iter().map(|item| (None, item.clone())).collect(),
+                _ => Vec::new(),
+            });
+            let at_yield =
+                AtYield { body: inner.into(), bind: bind.clone(), scope: Rc::clone(scope), frame: self.frames.len() };
+            self.call_generator(&closure, args, self.site(expr.span), at_yield);
+            return Flow::Next;
+        }
+        let inner = self.inside(scope);
+        let held = self.here.held.len();
+        let transaction = self.here.transaction;
+        let entered = self.enter(&value, expr.span);
+        if let Some(bind) = bind {
+            self.assign(bind, &entered, &inner, true);
+        }
+        let flow = self.with(rest, body, &inner);
+        self.here.always += 1;
+        self.leave(&value, expr.span);
+        self.here.always -= 1;
+        self.here.held.truncate(held);
+        self.here.transaction = transaction;
+        flow
+    }
+}

@@ -1,0 +1,164 @@
+//! Files.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::event::{Kind, Resource, Scope, What, Write};
+use super::known::Known;
+use super::value::{Origins, Shape, Value};
+
+impl Engine<'_> {
+    pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
+        let none = Origins::default();
+        let at = known.at();
+        let path = at.as_ref().map_or_else(|| Rc::from("?"), |at| Rc::clone(&at.name));
+        let resource = || Some(Resource { kind: Kind::File, name: Rc::clone(&path), part: None, scope: Scope::Host });
+        match (family, verb) {
+            ("path", "join") => {
+                let parts: Vec<&str> = known.args.iter().map(|(_, arg)| arg.name.trim_matches('/')).collect();
+                let shape = if known.args.iter().all(|(_, arg)| arg.as_text().is_some()) {
+                    Shape::Str(parts.join("/").into())
+                } else {
+                    Shape::Unknown
+                };
+                Value::of(shape, parts.join("/")).from(&known.origins())
+            }
+            ("path", _) => {
+                // A path made from another names the same file.
+                let value = Value::unknown(&*path).from(&known.origins());
+                match known.this {
+                    Some(this) if verb == "part" => {
+                        Value::unknown(format!("{}.{}", this.name, known.name)).from(&this.origins)
+                    }
+                    _ => value,
+                }
+            }
+            (_, "read") if matches!(&*path, "0" | "/dev/stdin") => self.input(known),
+            (_, "read") => {
+                let id = self.emit(What::Read { locks: false }, resource(), &none, known.span);
+                Value::unknown(format!("content of {path}")).from(&Origins::one(id))
+            }
+            (_, "check") => {
+                let id = self.emit(What::Check, resource(), &none, known.span);
+                Value::unknown(format!("{}({path})", known.name)).from(&Origins::one(id))
+            }
+            (_, "write" | "append" | "create" | "delete") => {
+                let value = known.get(&known.model.value);
+                let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
+                let exclusive = known.flag(&["wx", "ax", "x", "O_EXCL", "create_new", "createNew", "xb"]);
+                let appends = verb == "append" || known.flag(&["a", "as", "ab", "O_APPEND", "append"]);
+                let write = Write {
+                    whole: !appends && verb == "write",
+                    creates: exclusive || verb == "create",
+                    deletes: verb == "delete",
+                    relative: appends,
+                    publishes: known.model.how.as_deref() == Some("atomic"),
+                    compares: known.get(&known.model.compares).is_some(),
+                    ..Write::default()
+                };
+                // A call that returns when it is done cannot be left alone.
+                let detached = if known.name.ends_with("Sync") { std::mem::take(&mut self.here.detached) } else { 0 };
+                self.emit(What::Write(write), resource(), &deps, known.span);
+                self.here.detached += detached;
+                Value::unknown(format!("{}({path})", known.name))
+            }
+            // What a library keeps in memory of a file is written back.
+            (_, "save") => {
+                if let Some(callback) = known.get(&known.model.callback) {
+                    self.invoke(&callback, Vec::new(), false, known.span);
+                }
+                let read = self.events.iter().rev().chain(self.early.iter().rev()).find(|event| {
+                    matches!(event.what, What::Read { .. })
+                        && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == path)
+                });
+                let deps = read.map(|event| Origins::one(event.id)).unwrap_or_default();
+                let publishes = known.model.how.as_deref() == Some("atomic");
+                let write = Write { whole: true, publishes, ..Write::default() };
+                self.emit(What::Write(write), resource(), &deps, known.span);
+                Value::null()
+            }
+            (_, "options") => {
+                let on = known.args.first().is_none_or(|(_, arg)| !matches!(arg.shape, Shape::Bool(false)));
+                let this = known.this.cloned().unwrap_or_else(|| Value::unknown("options"));
+                let name = if on { format!("{}|{}", this.name, known.name) } else { this.name.to_string() };
+                Value::of(this.shape, name)
+            }
+            (_, "rename") => {
+                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| to.name);
+                // What is moved into place derives from what was written to the other file.
+                let written = self.events.iter().rev().find(|event| {
+                    matches!(event.what, What::Write(_))
+                        && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == path)
+                });
+                let deps = written.map(|event| event.deps.clone()).unwrap_or_default();
+                let resource = Resource { kind: Kind::File, name: to, part: None, scope: Scope::Host };
+                let write = Write { whole: true, publishes: true, from: Some(path), ..Write::default() };
+                self.emit(What::Write(write), Some(resource), &deps, known.span);
+                Value::null()
+            }
+            (_, "open") => self.open(known, &path),
+            (_, "handle") => self.handle(known),
+            (_, "temp") => {
+                let name = format!("unique:{}@{}", known.name, known.span.line);
+                // Open already, and its path beside it.
+                if known.model.how.as_deref() == Some("pair") {
+                    let file = Value::of(Shape::Api("file.w".into()), &name);
+                    let pair = Value::of(Shape::List(Rc::from([file, Value::unknown(&name)])), &name);
+                    return pair;
+                }
+                Value::unknown(name)
+            }
+            _ => self.result(known),
+        }
+    }
+
+    /// An open file: its type tells what may be done with it, its name is the path.
+    fn open(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
+        let mode = known.get(&known.model.options);
+        let text = mode.as_ref().map_or("r", |mode| mode.as_text().unwrap_or(&mode.name)).to_owned();
+        let has = |word: &str| text.split(['|', '.', ' ']).any(|part| part == word);
+        let kind = match known.model.how.as_deref() {
+            Some(how) => how,
+            None if text.contains('x') && text.len() < 4 || has("O_EXCL") || has("create_new") => "x",
+            None if text.len() < 4 && text.starts_with('a') || has("O_APPEND") || has("append") => "a",
+            None if text.len() < 4 && text.contains('+') && !text.starts_with('w') || has("O_RDWR") => "r+",
+            None if has("read") && has("write") => "r+",
+            None if text.len() < 4 && text.starts_with('w') || has("O_TRUNC") || has("O_WRONLY") || has("truncate") => {
+                "w"
+            }
+            None if has("write") => "w",
+            None => "r",
+        };
+        if kind == "x" {
+            let resource = Resource { kind: Kind::File, name: Rc::clone(path), part: None, scope: Scope::Host };
+            let write = Write { creates: true, ..Write::default() };
+            self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
+        }
+        Value::of(Shape::Api(format!("file.{kind}").into()), &**path).from(&known.origins())
+    }
+
+    /// Something is done with an open file.
+    fn handle(&mut self, known: &Known<'_>) -> Value {
+        let Some(file) = known.at() else { return self.result(known) };
+        let Shape::Api(kind) = &file.shape else { return self.result(known) };
+        let language = self.language(self.file());
+        if self.models.call(language, kind, "read").is_some_and(|call| call.does == "input") {
+            return self.input(known);
+        }
+        let resource = Resource { kind: Kind::File, name: Rc::clone(&file.name), part: None, scope: Scope::Host };
+        match known.model.how.as_deref() {
+            Some("write") => {
+                let value = known.get(&known.model.value);
+                let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
+                let (appends, creates) = (&**kind == "file.a", &**kind == "file.x");
+                let write = Write { whole: !appends, relative: appends, creates, ..Write::default() };
+                self.emit(What::Write(write), Some(resource), &deps, known.span);
+                Value::null()
+            }
+            _ => {
+                let id = self.emit(What::Read { locks: false }, Some(resource), &Origins::default(), known.span);
+                Value::unknown(format!("content of {}", file.name)).from(&Origins::one(id))
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What is given to calls: to things that keep it, to those that run it by themselves.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::call::Args;
+use super::value::{Origins, Scope as Vars, Shape, Value};
+use crate::hir::{Expr, ExprKind};
+
+impl Engine<'_> {
+    /// Whether what it is given runs by itself.
+    pub(super) fn spawns(&self, callee: &Value) -> bool {
+        let language = self.language(self.file());
+        let model = match &callee.shape {
+            Shape::Package(path) => path.rsplit_once('.').and_then(|(on, name)| self.models.call(language, on, name)),
+            Shape::Method(of, name) => match &of.shape {
+                Shape::Api(kind) => self.models.call(language, kind, name),
+                _ => self.models.call(language, "*", name),
+            },
+            _ => None,
+        };
+        model.is_some_and(|model| model.does == "spawn")
+    }
+
+    /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on.
+    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, scope: &Rc<Vars>) {
+        let collects = matches!(&value.shape, Shape::Api(kind) if &**kind == super::memory::COLLECTION);
+        if !collects && !matches!(value.shape, Shape::Unknown | Shape::List(_) | Shape::Object(_) | Shape::Method(..)) {
+            return;
+        }
+        let given = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
+        if given.is_empty() || given.iter().all(|origin| value.origins.contains(origin)) {
+            return;
+        }
+        match &place.kind {
+            ExprKind::Name(name) => {
+                if let Some((binding, _)) = scope.find(name) {
+                    scope.assign(name, &binding.value.from(&given), u32::MIN);
+                }
+            }
+            ExprKind::Member { of, name } => {
+                let of = self.eval(of, scope);
+                if let Some(object) = of.object()
+                    && let Some(field) = object.fields.borrow_mut().get_mut(name.as_str())
+                {
+                    *field = field.clone().from(&given);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An object of the program's class that a variable is declared with.
+    pub(super) fn typed(&mut self, file: usize, text: &str) -> Option<Value> {
+        let name = text.trim_start_matches([':', ' ', '*', '&', '\'', '"']).trim_start_matches("mut ");
+        let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
+        let scope = self.load(file);
+        match scope.find(name)?.0.value.shape {
+            Shape::Class(file, class) => Some(self.instance(file, class)),
+            _ => None,
+        }
+    }
+}

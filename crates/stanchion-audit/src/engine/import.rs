@@ -1,0 +1,67 @@
+//! What files give each other, and what comes from packages.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::eval::is_javascript;
+use super::value::{Scope as Vars, Shape, Value};
+use crate::hir::Imported;
+use crate::program::Meaning;
+
+impl Engine<'_> {
+    pub(super) fn bind_imports(&mut self, file: usize, scope: &Rc<Vars>) {
+        let module = self.module(file);
+        for (index, import) in module.imports.iter().enumerate() {
+            let value = match (self.program.import(file, index), &import.what) {
+                (Meaning::Whole(target), _) => Value::of(Shape::File(target), &import.local),
+                (Meaning::In(target), Imported::Module) => Value::of(Shape::File(target), &import.local),
+                (Meaning::In(target), Imported::Default) => self.exported(target, "default"),
+                (Meaning::In(target), Imported::Name(name)) => self.exported(target, name),
+                (Meaning::In(target), Imported::Everything) => {
+                    let other = self.load(target);
+                    let all: Vec<_> = other.vars.borrow().iter().map(|(n, b)| (Rc::clone(n), b.clone())).collect();
+                    scope.vars.borrow_mut().extend(all);
+                    continue;
+                }
+                (Meaning::Outside, _) => self.foreign(&import.module, &import.what),
+            };
+            scope.declare(&import.local, value, 0);
+        }
+        for other in self.program.same_package(file) {
+            if *other != file {
+                let other = self.load(*other);
+                let all: Vec<_> = other.vars.borrow().iter().map(|(n, b)| (Rc::clone(n), b.clone())).collect();
+                let mut vars = scope.vars.borrow_mut();
+                for (name, binding) in all {
+                    vars.entry(name).or_insert(binding);
+                }
+            }
+        }
+    }
+
+    /// A package that is not part of the program, or a name of it.
+    fn foreign(&self, module: &str, what: &Imported) -> Value {
+        let language = self.language(self.file());
+        let package = self.models.package(language, module).replace("::", ".");
+        let path = match what {
+            Imported::Name(name) if name != "default" || !is_javascript(language) => format!("{package}.{name}"),
+            _ => package,
+        };
+        if let Some(kind) = self.models.made(language, &format!("{path} value")) {
+            return Value::of(Shape::Api(kind.name.as_str().into()), &path);
+        }
+        let usual = self.models.package(language, &path).to_owned();
+        Value::of(Shape::Package(usual.as_str().into()), usual)
+    }
+
+    /// What another file gives under this name.
+    pub(super) fn exported(&mut self, file: usize, name: &str) -> Value {
+        let (file, local) = self.program.export(file, name).unwrap_or_else(|| (file, name.to_owned()));
+        if local == "*" {
+            return Value::of(Shape::File(file), name);
+        }
+        let scope = self.load(file);
+        let found = scope.find(&local);
+        found.map_or_else(|| Value::unknown(format!("{}.{name}", self.program.path(file))), |(found, _)| found.value)
+    }
+}

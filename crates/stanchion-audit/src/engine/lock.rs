@@ -1,0 +1,163 @@
+//! Locks and transactions that are taken by calls and blocks.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::event::{Acquire, Held, Scope, What};
+use super::known::Known;
+use super::value::{EventId, Origins, Shape, Value};
+use crate::hir::Span;
+
+impl Engine<'_> {
+    pub(super) fn take(&mut self, acquire: Acquire, deps: &Origins, span: Span) -> EventId {
+        let (lock, scope) = (Rc::clone(&acquire.lock), acquire.scope);
+        let region = self.emit(What::Acquire(acquire), None, deps, span);
+        self.here.held.push(Held { lock, scope, region });
+        region
+    }
+
+    pub(super) fn give_back(&mut self, lock: &Rc<str>, checked: bool, span: Span) {
+        if self.here.held.iter().any(|held| held.lock == *lock) {
+            self.emit(What::Release { lock: Rc::clone(lock), checked }, None, &Origins::default(), span);
+            if let Some(at) = self.here.held.iter().rposition(|held| held.lock == *lock) {
+                self.here.held.remove(at);
+            }
+        }
+    }
+
+    /// How far a lock of this type reaches.
+    fn reach(&self, of: &Value) -> Option<Scope> {
+        let Shape::Api(kind) = &of.shape else { return None };
+        let kind = self.models.of_type(self.language(self.file()), kind)?;
+        Some(kind.lock?.scope())
+    }
+
+    fn fresh(&self, name: &Rc<str>) -> bool {
+        let Some((depth, function)) = self.made.get(name) else { return false };
+        // A function inside the one that made it: the lock is for tasks that are started there.
+        let inner = self.frames.iter().skip(*depth).any(|frame| {
+            self.module(frame.file).functions.get(frame.function).is_some_and(|f| f.parent == Some(*function))
+        });
+        !inner
+    }
+
+    pub(super) fn lock_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
+        let at = known.at().or_else(|| known.this.cloned());
+        // A lock on an open file ends when the file is closed.
+        let is_file = at.as_ref().and_then(Value::kind).is_some_and(|kind| kind.starts_with("file."));
+        let name = at.map_or_else(|| Rc::from("?"), |at| at.name);
+        let this_reach = known.this.and_then(|this| self.reach(this));
+        let scope = known.model.scope.map(crate::models::Reach::scope).or(this_reach).unwrap_or(Scope::Process);
+        let fresh = self.fresh(&name) || known.this.is_some_and(|this| self.fresh(&this.name));
+        let acquire = |structured| Acquire {
+            lock: Rc::clone(&name),
+            scope,
+            ttl: true,
+            structured,
+            fresh,
+            pooled: known.model.how.as_deref() == Some("pooled"),
+            tries: known.model.how.as_deref() != Some("raises")
+                && (known.says("timeout") || known.args.iter().any(|(_, arg)| matches!(arg.shape, Shape::Bool(false)))),
+            open: false,
+            session: false,
+        };
+        let calls = known.get(&known.model.callback).is_some_and(|callback| callback.closure().is_some());
+        let gives_back = known.says("LOCK_UN") || known.says("LK_UNLCK");
+        match verb {
+            // One call for both, told apart by a flag.
+            "acquire" if gives_back => {
+                self.give_back(&name, true, known.span);
+                Value::null()
+            }
+            "acquire" if !calls => {
+                let id = self.take(acquire(is_file), &known.origins(), known.span);
+                // What comes back may be a guard, or a function that gives it back.
+                Value::of(Shape::Lock(Rc::clone(&name)), &*name).from(&Origins::one(id))
+            }
+            "release" => {
+                self.give_back(&name, true, known.span);
+                Value::null()
+            }
+            // One of several permits: it keeps nobody else out, but it can be lost.
+            "permit" => {
+                let acquire = Acquire { scope: Scope::Task, ..Acquire::of(name) };
+                self.emit(What::Acquire(acquire), None, &Origins::default(), known.span);
+                self.result(known)
+            }
+            "return" => {
+                self.emit(What::Release { lock: name, checked: true }, None, &Origins::default(), known.span);
+                Value::null()
+            }
+            "renew" => {
+                self.emit(What::Renew { lock: name, checked: true }, None, &Origins::default(), known.span);
+                Value::null()
+            }
+            "with" | "acquire" => {
+                let held = self.here.held.len();
+                self.take(acquire(true), &Origins::default(), known.span);
+                let back = self.call_back(known);
+                self.give_back(&name, true, known.span);
+                self.here.held.truncate(held);
+                back
+            }
+            _ => self.result(known),
+        }
+    }
+
+    /// `with value:`
+    pub(super) fn enter(&mut self, value: &Value, span: Span) -> Value {
+        if let Some(scope) = self.reach(value) {
+            let fresh = self.fresh(&value.name);
+            let lock = Rc::clone(&value.name);
+            self.take(
+                Acquire {
+                    lock,
+                    scope,
+                    ttl: true,
+                    structured: true,
+                    fresh,
+                    pooled: false,
+                    tries: false,
+                    open: false,
+                    session: false,
+                },
+                &Origins::default(),
+                span,
+            );
+            return value.clone();
+        }
+        if let Shape::Api(kind) = &value.shape
+            && kind.ends_with(".transaction")
+        {
+            let id = self.emit(What::Begin { immediate: false, serializable: false }, None, &Origins::default(), span);
+            self.here.transaction = Some(id);
+            return value.clone();
+        }
+        for name in ["__enter__", "__aenter__"] {
+            if let Some((file, class)) = value.object().and_then(|object| object.class)
+                && let Some(method) = self.method(file, class, name, value)
+            {
+                let entered = self.invoke(&method, Vec::new(), false, span);
+                return if matches!(entered.shape, Shape::Null) { value.clone() } else { entered };
+            }
+        }
+        value.clone()
+    }
+
+    /// The end of `with value:`
+    pub(super) fn leave(&mut self, value: &Value, span: Span) {
+        self.give_back(&Rc::clone(&value.name), true, span);
+        if let Shape::Api(kind) = &value.shape
+            && self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| !kind.returns.is_empty())
+        {
+            self.emit(What::GivenBack, None, &Origins::default(), span);
+        }
+        for name in ["__exit__", "__aexit__"] {
+            if let Some((file, class)) = value.object().and_then(|object| object.class)
+                && let Some(method) = self.method(file, class, name, value)
+            {
+                self.invoke(&method, Vec::new(), false, span);
+            }
+        }
+    }
+}

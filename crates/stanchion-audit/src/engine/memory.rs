@@ -1,0 +1,59 @@
+//! Things in memory that outlive a call.
+
+use super::event::{Kind, Resource, Scope, What, Write};
+use super::value::{Origins, Shape, Value};
+use super::{Engine, EventId};
+use crate::hir::Span;
+
+/// The models' name for lists, sets and maps.
+pub(super) const COLLECTION: &str = "collection";
+
+impl Engine<'_> {
+    /// Something of this process that outlives the call is read.
+    pub(super) fn memory_read(&mut self, name: &str, value: Value, span: Span) -> Value {
+        if !is_data(&value) {
+            return value;
+        }
+        let id = self.memory_event(What::Read { locks: false }, name, &value.origins, span);
+        // A collection is known by where it is kept, so that changes of it can be told.
+        let mut value = value;
+        if matches!(&value.shape, Shape::Api(kind) if &**kind == COLLECTION) {
+            value.name = name.into();
+        }
+        value.from(&Origins::one(id))
+    }
+
+    /// The same thing read twice without a pause is one read.
+    pub(super) fn memory_event(&mut self, what: What, name: &str, deps: &Origins, span: Span) -> EventId {
+        let suspends = self.here.suspends;
+        let again = self.events.iter().rev().take(32).find(|event| {
+            matches!(event.what, What::Read { .. })
+                && event.suspends == suspends
+                && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && &*r.name == name)
+        });
+        if let (What::Read { .. }, Some(again)) = (&what, again) {
+            return again.id;
+        }
+        let resource = Resource { kind: Kind::Memory, name: name.into(), part: None, scope: Scope::Process };
+        self.emit(what, Some(resource), deps, span)
+    }
+
+    pub(super) fn memory_written(&mut self, name: &str, value: &Value, span: Span) {
+        self.made.remove(&value.name);
+        self.chained(name, &value.deep_origins());
+        if is_data(value) {
+            let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
+            let write = Write { whole: true, constant, ..Write::default() };
+            self.memory_event(What::Write(write), name, &value.deep_origins(), span);
+        }
+    }
+}
+
+/// Whether a value is worth being followed as a thing in memory.
+fn is_data(value: &Value) -> bool {
+    value.is_vague()
+        || matches!(value.shape, Shape::Str(_) | Shape::Num(_) | Shape::Bool(_) | Shape::Null | Shape::List(_))
+        || value.object().is_some_and(|object| object.class.is_none() && object.api.is_none())
+        || matches!(&value.shape, Shape::Method(..))
+        || matches!(&value.shape, Shape::Api(kind) if &**kind == COLLECTION)
+}

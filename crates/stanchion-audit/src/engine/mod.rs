@@ -1,0 +1,340 @@
+//! Runs the program in the abstract: every entry point once, calls followed, values known by where they come from. What
+//! comes out is a trace of events, which the rules judge.
+
+mod again;
+mod apply;
+mod assign;
+mod attempt;
+mod block;
+mod call;
+mod caught;
+mod class;
+mod condition;
+mod declare;
+mod eval;
+mod event;
+mod exec;
+mod file;
+mod given;
+mod import;
+mod key;
+mod known;
+mod lock;
+mod made;
+mod memory;
+mod promise;
+mod query;
+mod row;
+mod run;
+mod value;
+mod wrap;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use self::event::Held;
+pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
+use self::value::{Closure, Scope as Vars, Shape, Value};
+pub(crate) use self::value::{EventId, Origins};
+use crate::hir::{ClassId, FunctionId, Language, Module, Span};
+use crate::models::Models;
+use crate::program::Program;
+
+/// Calls inside calls.
+const CALLS_DEEP: usize = 12;
+/// Expressions and statements of one entry point.
+const STEPS_MOST: u32 = 60_000;
+/// Events of one entry point.
+const EVENTS_MOST: usize = 4_000;
+
+/// How code comes to run concurrently with itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Entry {
+    Tool,
+    Route,
+    Consumer,
+    Timer,
+    Hook,
+    /// Nobody here calls it; others may.
+    Loose,
+}
+
+/// A function that is run from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Root {
+    pub(crate) entry: Entry,
+    /// The tool's or route's name.
+    pub(crate) name: Rc<str>,
+    pub(crate) site: Site,
+    /// What its author says of it: `readOnlyHint` and so on.
+    pub(crate) hints: BTreeMap<&'static str, bool>,
+    function: Rc<Closure>,
+    /// What is called: the function, with what its decorators put around it.
+    handler: Value,
+}
+
+/// What one entry point does.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    pub(crate) root: Root,
+    events: Vec<Event>,
+    early: Rc<[Event]>,
+    /// Something was left out because it was too much.
+    pub(crate) cut: bool,
+}
+
+impl Trace {
+    /// What the entry point does, in order.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
+        match id.checked_sub(EARLY) {
+            Some(early) => self.early.get(early as usize),
+            None => self.events.get(id as usize),
+        }
+    }
+}
+
+/// Events of loading are numbered from here: they belong to all traces.
+const EARLY: EventId = 1 << 30;
+
+pub(crate) struct Engine<'p> {
+    program: &'p Program,
+    models: &'p Models,
+    modules: BTreeMap<usize, Rc<Vars>>,
+    instances: BTreeMap<(usize, ClassId), Value>,
+    roots: Vec<Root>,
+    visited: BTreeSet<(usize, FunctionId)>,
+    events: Vec<Event>,
+    early: Vec<Event>,
+    steps: u32,
+    cut: bool,
+    branches: u32,
+    /// The present statement.
+    at: Span,
+    /// Locks made in this trace, with how many calls were open then and by which function.
+    made: BTreeMap<Rc<str>, (usize, FunctionId)>,
+    /// Work that was put behind a promise: what it waits for, its events, and the mark of its result.
+    chains: Vec<Chain>,
+    /// Memory that promises are lined up in, and the calls that have done so.
+    tails: Vec<(Rc<str>, usize)>,
+    /// What the last statement on a connection gave.
+    results: BTreeMap<Rc<str>, Origins>,
+    here: Here,
+    frames: Vec<Frame>,
+}
+
+/// The circumstances of whatever happens next.
+#[derive(Debug, Default)]
+struct Here {
+    path: Vec<(u32, u16)>,
+    held: Vec<Held>,
+    transaction: Option<EventId>,
+    guards: Vec<Origins>,
+    /// What the conditions around look like.
+    conditions: Vec<Rc<str>>,
+    loops: Vec<u32>,
+    /// Conditions around the present statement.
+    depth: u32,
+    suspends: u32,
+    always: u32,
+    handler: u32,
+    /// How many arms the path had when the innermost handler began.
+    handler_from: usize,
+    /// Where the events of enclosing `try` blocks begin.
+    tries: Vec<usize>,
+    /// What unknown calls in them were given: whether those fail depends on it.
+    tried: Vec<Origins>,
+    /// Calls around that nobody waits for.
+    detached: u32,
+    /// The connection of the transaction.
+    connection: Option<Rc<str>>,
+    /// Loops around that try again.
+    retries: u32,
+    early: bool,
+}
+
+/// A call that is being followed.
+struct Frame {
+    file: usize,
+    function: FunctionId,
+    /// Where it was called.
+    site: Site,
+    /// Conditions around the call.
+    guards: usize,
+    depth: u32,
+    /// A lock that is held until it ends.
+    lock: Option<Rc<str>>,
+    this: Option<Value>,
+    returned: Option<Value>,
+    deferred: Vec<(crate::hir::Expr, Rc<Vars>)>,
+    /// For a context manager: what runs at its `yield`.
+    at_yield: Option<AtYield>,
+}
+
+/// See [`Engine::chains`].
+struct Chain {
+    behind: Origins,
+    first: usize,
+    last: usize,
+    mark: EventId,
+}
+
+struct AtYield {
+    body: Rc<[crate::hir::Stmt]>,
+    bind: Option<crate::hir::Pattern>,
+    scope: Rc<Vars>,
+    frame: usize,
+}
+
+impl<'p> Engine<'p> {
+    pub(crate) fn new(program: &'p Program, models: &'p Models) -> Self {
+        Self {
+            program,
+            models,
+            modules: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            roots: Vec::new(),
+            visited: BTreeSet::new(),
+            events: Vec::new(),
+            early: Vec::new(),
+            steps: 0,
+            cut: false,
+            branches: 0,
+            at: Span::default(),
+            made: BTreeMap::new(),
+            chains: Vec::new(),
+            tails: Vec::new(),
+            results: BTreeMap::new(),
+            here: Here::default(),
+            frames: Vec::new(),
+        }
+    }
+
+    fn module(&self, file: usize) -> &'p Module {
+        self.program.module(file)
+    }
+
+    fn language(&self, file: usize) -> Language {
+        self.module(file).language
+    }
+
+    /// The variables of a module, after its own code has run.
+    fn load(&mut self, file: usize) -> Rc<Vars> {
+        if let Some(scope) = self.modules.get(&file) {
+            return Rc::clone(scope);
+        }
+        let scope = Vars::module();
+        self.modules.insert(file, Rc::clone(&scope));
+        let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
+        let steps = std::mem::take(&mut self.steps);
+        let site = Site { file, span: Span::default() };
+        let frame = Frame::new(file, 0, site, None);
+        let frames = std::mem::replace(&mut self.frames, vec![frame]);
+        self.bind_imports(file, &scope);
+        if let Some(top) = self.module(file).functions.first() {
+            self.hoist(&top.body, &scope);
+            self.run_block(&top.body, &scope);
+        }
+        self.frames = frames;
+        self.steps = steps;
+        self.here = outer;
+        scope
+    }
+
+    /// An object of a class as methods see it: made once, with symbols for what the constructor is given.
+    fn instance(&mut self, file: usize, class: ClassId) -> Value {
+        if let Some(instance) = self.instances.get(&(file, class)) {
+            return instance.clone();
+        }
+        let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
+        let steps = std::mem::take(&mut self.steps);
+        let name: Rc<str> = self.module(file).classes.get(class).map_or("", |class| class.name.as_str()).into();
+        let site = Site { file, span: Span::default() };
+        // Classes that need each other meet this one.
+        self.instances.insert((file, class), Value::unknown(&*name));
+        let instance = self.construct(file, class, None, &name, site);
+        self.instances.insert((file, class), instance.clone());
+        self.steps = steps;
+        self.here = outer;
+        instance
+    }
+
+    /// The modelled type that something is declared with, unless the program has a class of that name.
+    fn declared(&self, file: usize, text: &str) -> Option<&'p crate::models::Type> {
+        let models = self.models;
+        let found = models.written(self.language(file), text)?;
+        let own = |word: &str| {
+            let scope = self.modules.get(&file);
+            scope.and_then(|scope| scope.find(word)).is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
+        };
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        (!words.any(own)).then_some(found)
+    }
+
+    fn event(&self, id: EventId) -> Option<&Event> {
+        match id.checked_sub(EARLY) {
+            Some(early) => self.early.get(early as usize),
+            None => self.events.get(id as usize),
+        }
+    }
+
+    fn file(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.file)
+    }
+
+    fn site(&self, span: Span) -> Site {
+        Site { file: self.file(), span }
+    }
+
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        let go = self.steps < STEPS_MOST && self.events.len().max(self.early.len()) < EVENTS_MOST;
+        self.cut |= !go;
+        go
+    }
+
+    fn guards(&self) -> Origins {
+        self.here.guards.iter().fold(Origins::default(), |all, one| all.with(one))
+    }
+
+    /// Something happens here.
+    fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
+        let here = &self.here;
+        let (first, list) = if here.early { (EARLY, &self.early) } else { (0, &self.events) };
+        let id = first + EventId::try_from(list.len()).unwrap_or(0);
+        let event = Event {
+            id,
+            what,
+            resource,
+            site: self.site(span),
+            stack: self.frames.iter().skip(1).map(|frame| frame.site).collect(),
+            path: here.path.as_slice().into(),
+            held: here.held.as_slice().into(),
+            transaction: here.transaction,
+            deps: deps.clone(),
+            guards: self.guards(),
+            loops: here.loops.as_slice().into(),
+            suspends: here.suspends,
+            retried: here.retries > 0,
+            always: here.always > 0,
+            handler: here.handler > 0,
+            told: here.handler > 0 && here.path.len() > here.handler_from,
+            detached: here.detached > 0,
+            swallowed: false,
+            early: here.early,
+        };
+        if here.early { &mut self.early } else { &mut self.events }.push(event);
+        id
+    }
+
+    /// Others may run here.
+    fn suspend(&mut self, span: Span) {
+        self.here.suspends += 1;
+        if !self.here.early {
+            self.emit(What::Suspend, None, &Origins::default(), span);
+        }
+    }
+}

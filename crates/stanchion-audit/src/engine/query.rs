@@ -1,0 +1,293 @@
+//! Statements that are put together by calls: query builders, and the rows that object mappers give.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::condition::{
+    CONDITIONS_MOST, Condition, STORED, columns, conditions, is_identity, is_relative, is_relative_value, keywords,
+    pair,
+};
+use super::event::{Kind, Resource, Scope, What, Write};
+use super::known::Known;
+use super::value::{EventId, Origins, Shape, Value};
+use crate::hir::Span;
+use crate::models::Begins;
+
+/// What a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Find,
+    Count,
+    Update,
+    Insert,
+    Upsert,
+    Delete,
+}
+
+/// A statement that is being put together.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    /// The model's type.
+    pub(crate) kind: Rc<str>,
+    pub(super) store: Kind,
+    pub(super) verb: Verb,
+    pub(super) table: Option<Rc<str>>,
+    pub(super) filter: Vec<Condition>,
+    pub(super) set: Option<Value>,
+    pub(super) locks: bool,
+    /// Nothing happens if it is there.
+    pub(super) creates: bool,
+    pub(super) compares: bool,
+    /// Written statement, and what is bound to it.
+    pub(super) text: Option<Value>,
+    pub(super) bound: Vec<Value>,
+}
+
+impl Query {
+    pub(super) fn new(kind: &Rc<str>, store: Kind, verb: Verb, table: Option<Rc<str>>) -> Self {
+        Self {
+            kind: Rc::clone(kind),
+            store,
+            verb,
+            table,
+            filter: Vec::new(),
+            set: None,
+            locks: false,
+            creates: false,
+            compares: false,
+            text: None,
+            bound: Vec::new(),
+        }
+    }
+}
+
+fn verb_of(word: &str) -> Option<Verb> {
+    Some(match word {
+        "find" => Verb::Find,
+        "count" => Verb::Count,
+        "update" => Verb::Update,
+        "insert" | "create" => Verb::Insert,
+        "upsert" => Verb::Upsert,
+        "delete" => Verb::Delete,
+        _ => return None,
+    })
+}
+
+impl Engine<'_> {
+    /// A step of a builder.
+    pub(super) fn build_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
+        let given = known.at().filter(|at| matches!(at.shape, Shape::Query(_)));
+        let begun = match known.this.map(|this| &this.shape) {
+            Some(Shape::Query(query)) => Some((**query).clone()),
+            _ => None,
+        };
+        if verb == "run" {
+            let query = match (&given.as_ref().map(|given| &given.shape), begun) {
+                (Some(Shape::Query(query)), _) => Some((**query).clone()),
+                (_, begun) => begun,
+            };
+            return match query {
+                Some(query) => self.run_query(&query, known.span),
+                None => self.result(known),
+            };
+        }
+        let origins = known.this.map(|this| this.origins.clone()).unwrap_or_default();
+        let mut query = begun.unwrap_or_else(|| {
+            let kind: Rc<str> = known.model.gives.as_deref().unwrap_or("?").into();
+            // The receiver is the table, unless the call says otherwise.
+            let table = known.this.filter(|_| known.model.table.0.is_empty()).map(|this| Rc::clone(&this.name));
+            Query::new(&kind, Kind::Table, Verb::Find, table)
+        });
+        if let Some(verb) = verb_of(verb) {
+            query.verb = verb;
+        }
+        if let Some(table) = known.get(&known.model.table) {
+            query.table = Some(table.name);
+        }
+        match verb {
+            "where" => {
+                let mut found = Vec::new();
+                self.conditions_of(known, &mut found);
+                query.filter.extend(found);
+                query.filter.truncate(CONDITIONS_MOST);
+            }
+            "relative" => {
+                query.verb = Verb::Update;
+                query.set = Some(Value::unknown(STORED));
+                if let Some(at) = known.at() {
+                    conditions(&at, &mut query.filter, 3);
+                }
+            }
+            "lock" => query.locks = true,
+            "new" => query.creates = true,
+            _ => {
+                if !known.model.at.0.is_empty()
+                    && let Some(at) = known.at()
+                {
+                    conditions(&at, &mut query.filter, 3);
+                }
+            }
+        }
+        query.locks |= known.says("FOR UPDATE") || known.says("pessimistic_write") || known.says("FOR NO KEY UPDATE");
+        query.locks |= known.args.iter().any(|(name, arg)| {
+            let off = |value: &Value| matches!(value.shape, Shape::Bool(false) | Shape::Null);
+            name.as_deref() == Some("with_for_update") && !off(arg)
+                || arg.option("lock").is_some_and(|lock| !off(&lock))
+        });
+        query.compares |= known.get(&known.model.compares).is_some();
+        query.creates |= known.get(&known.model.creates).is_some();
+        let value =
+            if known.model.value.0.iter().any(|which| matches!(which, crate::models::Which::Keyword(w) if w == "**")) {
+                Some(keywords(known))
+            } else {
+                known.get(&known.model.value)
+            };
+        if let Some(value) = value {
+            query.set = Some(match query.set.take() {
+                Some(old) => pair(&old, &value),
+                None => value,
+            });
+        }
+        if known.model.how.as_deref() == Some("now") {
+            return self.run_query(&query, known.span);
+        }
+        Value::of(Shape::Query(Rc::new(query)), format!("{}.{}", known.this.map_or("", |t| &*t.name), known.name))
+            .from(&origins)
+    }
+
+    /// `row.find` and the like: put together and run at once.
+    pub(super) fn row_now(&mut self, known: &Known<'_>, store: Kind, verb: &str) -> Value {
+        if verb == "save" {
+            return self.save(known);
+        }
+        // What was read is watched already; what is new is inserted.
+        if verb == "add" {
+            let old = known.at().is_some_and(|row| self.is_stored(&row.origins));
+            return if old { self.result(known) } else { self.save(known) };
+        }
+        let Some(verb) = verb_of(verb) else { return self.result(known) };
+        let table = known.get(&known.model.table).or_else(|| known.this.cloned()).map(|table| table.name);
+        let kind = known.this.and_then(|this| this.kind().cloned()).unwrap_or_else(|| Rc::from("?"));
+        let mut query = Query::new(&kind, store, verb, table);
+        if let Some(at) = known.at() {
+            conditions(&at, &mut query.filter, 3);
+        }
+        query.set = known.get(&known.model.value);
+        query.locks = known.says("FOR UPDATE") || known.says("pessimistic_write") || known.says("lock");
+        query.creates = known.get(&known.model.creates).is_some();
+        query.compares = known.get(&known.model.compares).is_some();
+        self.run_query(&query, known.span)
+    }
+
+    pub(super) fn run_query(&mut self, query: &Query, span: Span) -> Value {
+        let table = query.table.clone().unwrap_or_else(|| Rc::from("?"));
+        let part = self.part(&query.filter);
+        let resource = Resource { kind: query.store, name: Rc::clone(&table), part, scope: Scope::Cluster };
+        self.begins(&query.kind, !matches!(query.verb, Verb::Find | Verb::Count), span);
+        let deps = query.set.as_ref().map(Value::deep_origins).unwrap_or_default();
+        let filter: Vec<Rc<str>> = query.filter.iter().map(|condition| Rc::clone(&condition.column)).collect();
+        let write = match query.verb {
+            Verb::Find | Verb::Count => {
+                let what = What::Read { locks: query.locks };
+                let id = self.emit(what, Some(resource), &Origins::default(), span);
+                return Value::unknown(format!("rows of {table}@{}", span.line)).from(&Origins::one(id));
+            }
+            Verb::Update => {
+                let relative = query.set.as_ref().is_some_and(is_relative);
+                let columns = query.set.as_ref().map(columns).unwrap_or_default();
+                let many = query.filter.len() > 1;
+                let compares = query.compares
+                    || query.filter.iter().any(|condition| {
+                        columns.contains(&condition.column)
+                            || !condition.equal
+                            || many && !is_identity(&condition.column) && self.is_stored(&condition.origins)
+                    });
+                let decided = self.decided(&columns);
+                Write { whole: !relative, relative, compares, columns, filter, decided, ..Write::default() }
+            }
+            Verb::Insert => {
+                let columns = query.set.as_ref().map(columns).unwrap_or_default();
+                Write { inserts: true, creates: query.creates, columns, ..Write::default() }
+            }
+            Verb::Upsert => Write { creates: true, whole: true, ..Write::default() },
+            Verb::Delete => Write { deletes: true, filter, ..Write::default() },
+        };
+        let id = self.emit(What::Write(write), Some(resource), &deps, span);
+        let back = Value::unknown(format!("rows of {table}@{}", span.line));
+        if query.verb == Verb::Insert { back } else { back.from(&Origins::one(id)) }
+    }
+
+    /// A row is written back to where it was read from.
+    fn save(&mut self, known: &Known<'_>) -> Value {
+        let Some(row) = known.at().or_else(|| known.this.cloned()) else { return self.result(known) };
+        let value = known.get(&known.model.value);
+        let mut deps = value.as_ref().map_or_else(|| row.deep_origins(), Value::deep_origins);
+        let relative = known.model.how.as_deref() == Some("relative") || value.as_ref().is_some_and(is_relative);
+        let read = self.read_of(&row.deep_origins());
+        let kind = known.this.and_then(|this| this.kind().cloned());
+        if let Some(kind) = kind {
+            self.begins(&kind, true, known.span);
+        }
+        match read {
+            Some((id, resource)) => {
+                if value.is_none() {
+                    deps = deps.with(&Origins::one(id));
+                }
+                let compares = known.get(&known.model.compares).is_some();
+                let write = Write { whole: !relative, relative, compares, ..Write::default() };
+                self.emit(What::Write(write), Some(resource), &deps, known.span);
+            }
+            None => {
+                let name = known.get(&known.model.table).map_or_else(|| Rc::clone(&row.name), |table| table.name);
+                let resource = Resource { kind: Kind::Table, name, part: None, scope: Scope::Cluster };
+                self.emit(What::Write(Write { inserts: true, ..Write::default() }), Some(resource), &deps, known.span);
+            }
+        }
+        row
+    }
+
+    /// The latest read of a store among these.
+    pub(super) fn read_of(&self, origins: &Origins) -> Option<(EventId, Resource)> {
+        origins.iter().rev().find_map(|id| {
+            let event = self.event(id)?;
+            let resource = event.resource.as_ref().filter(|r| r.kind != Kind::Memory && r.kind != Kind::Remote)?;
+            matches!(event.what, What::Read { .. }).then(|| (id, resource.clone()))
+        })
+    }
+
+    /// Whether something derives from what a store holds.
+    pub(super) fn is_stored(&self, origins: &Origins) -> bool {
+        self.read_of(origins).is_some()
+    }
+
+    /// A field of a row that its session watches is set.
+    pub(super) fn tracked_set(&mut self, of: &Value, field: &str, value: &Value, span: Span) {
+        let language = self.language(self.file());
+        let Some(kind) = of.kind() else { return };
+        if !self.models.of_type(language, kind).is_some_and(|kind| kind.tracked) {
+            return;
+        }
+        let Some((_, resource)) = self.read_of(&of.origins) else { return };
+        let relative = is_relative_value(value);
+        let columns = vec![field.into()];
+        let write = Write { whole: !relative, relative, columns, ..Write::default() };
+        self.emit(What::Write(write), Some(resource), &value.deep_origins(), span);
+    }
+
+    /// Some stores open a transaction by themselves.
+    pub(super) fn begins(&mut self, kind: &str, writes: bool, span: Span) {
+        let language = self.language(self.file());
+        let found = self.models.of_type(language, kind);
+        let serializable = found.is_some_and(|kind| kind.serial);
+        let begins = found.and_then(|kind| kind.begins);
+        let opens = match begins {
+            Some(Begins::Any) => true,
+            Some(Begins::Write) => writes,
+            None => false,
+        };
+        if opens && self.here.transaction.is_none() {
+            let begin = What::Begin { immediate: false, serializable };
+            self.here.transaction = Some(self.emit(begin, None, &Origins::default(), span));
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Rows of tables: what statements and query builders do.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::condition::is_identity;
+use super::event::{Acquire, Kind, Resource, Scope, What, Write};
+use super::known::Known;
+use super::query::{self, Query};
+use super::value::{Origins, Shape, Value};
+use crate::models::Which;
+use crate::sql::{
+    self, BeginMode, Isolation, LockAction, LockKind, OnConflict, Operand, Operator, Piece, Placeholder, Statement,
+    Verb,
+};
+
+/// Values of one statement.
+const BOUND_MOST: usize = 256;
+
+/// What is bound to a statement's placeholders and holes.
+struct Bound {
+    names: Vec<String>,
+    holes: Vec<Value>,
+    values: Vec<Value>,
+}
+
+impl Engine<'_> {
+    pub(super) fn row_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
+        match (family, verb) {
+            ("sql", "prepare" | "bound") => {
+                let text = known.at().unwrap_or_else(|| Value::unknown("?"));
+                let kind: Rc<str> = known.model.gives.as_deref().unwrap_or("sql statement").into();
+                let mut query = Query::new(&kind, Kind::Table, query::Verb::Find, None);
+                query.text = Some(text.clone());
+                if verb == "bound" {
+                    let after = known.args.iter().map(|(_, arg)| arg).skip_while(|arg| arg.name != text.name).skip(1);
+                    query.bound.extend(after.take(BOUND_MOST).cloned());
+                }
+                Value::long(Shape::Query(Rc::new(query)), &text.name)
+            }
+            ("sql", "bind") => {
+                let Some(Shape::Query(query)) = known.this.map(|this| &this.shape) else { return self.result(known) };
+                let mut query = (**query).clone();
+                query.bound.extend(known.args.iter().map(|(_, arg)| arg.clone()));
+                query.bound.truncate(BOUND_MOST);
+                Value::long(Shape::Query(Rc::new(query)), known.this.map_or("?", |this| &this.name))
+            }
+            ("sql", "transaction") => {
+                let outer = self.here.transaction;
+                let how = known.model.how.as_deref();
+                let serializable = known.says("Serializable")
+                    || known.says("serializable")
+                    || how == Some("serializable")
+                    || self.is_serial(known.this);
+                let immediate = known.says("immediate") || known.says("exclusive") || how == Some("immediate");
+                let begin = What::Begin { immediate, serializable };
+                self.here.transaction = Some(self.emit(begin, None, &Origins::default(), known.span));
+                // The function works with the transaction as it would with the store itself.
+                let back = match known.get(&known.model.callback).filter(|callback| callback.closure().is_some()) {
+                    Some(callback) => {
+                        let this = known.this.cloned().unwrap_or_else(|| Value::unknown("$transaction"));
+                        let given = match &known.model.given {
+                            Some(kind) => Value::of(Shape::Api(kind.as_str().into()), &*this.name),
+                            None => this,
+                        };
+                        let args = known.pass.clone().unwrap_or_else(|| vec![(None, given)]);
+                        let back = self.invoke(&callback, args, false, known.span);
+                        self.settled(back, known.span)
+                    }
+                    None => {
+                        // An array of statements.
+                        let all = known.at().unwrap_or_else(|| self.result(known));
+                        self.settled(all, known.span)
+                    }
+                };
+                self.emit(What::End { commits: true }, None, &Origins::default(), known.span);
+                self.here.transaction = outer;
+                back
+            }
+            ("sql", "begin") => {
+                let strict = known.model.how.as_deref() == Some("serializable") || self.is_serial(known.this);
+                let begin = What::Begin { immediate: known.says("immediate"), serializable: strict };
+                self.here.transaction = Some(self.emit(begin, None, &Origins::default(), known.span));
+                Value::null()
+            }
+            ("sql", "end") => {
+                self.emit(What::End { commits: true }, None, &Origins::default(), known.span);
+                self.here.transaction = None;
+                Value::null()
+            }
+            ("sql", "opens") => self.result(known),
+            // Already bound: what is given now is the connection.
+            ("sql", "run") => {
+                let none = Vec::new();
+                let (args, name) = (&none, known.name);
+                self.statement_call(&Known { args, name, pass: None, ..*known })
+            }
+            // A cursor gives the rows of the statement that it ran last.
+            ("sql", "rows") => {
+                let last = known.this.and_then(|this| self.results.get(&this.name)).cloned().unwrap_or_default();
+                self.result(known).from(&last)
+            }
+            ("sql", _) => self.statement_call(known),
+            ("row", _) => self.row_now(known, Kind::Table, verb),
+            _ => self.result(known),
+        }
+    }
+
+    fn is_serial(&self, store: Option<&Value>) -> bool {
+        let kind = store.and_then(Value::kind);
+        kind.and_then(|kind| self.models.of_type(self.language(self.file()), kind)).is_some_and(|kind| kind.serial)
+    }
+
+    fn statement_call(&mut self, known: &Known<'_>) -> Value {
+        let Some(at) = known.at() else { return self.result(known) };
+        let mut values = Vec::new();
+        let text = match &at.shape {
+            Shape::Query(query) => {
+                let Some(text) = query.text.clone() else { return self.run_query(&Query::clone(query), known.span) };
+                values.extend(query.bound.iter().cloned());
+                text
+            }
+            // A statement written by hand inside of a builder's call.
+            _ => at,
+        };
+        let holes = match &text.shape {
+            Shape::Template(parts) => {
+                parts.iter().filter(|part| !matches!(part.shape, Shape::Str(_) | Shape::Num(_))).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        let (pieces, names) = pieces(&text.name);
+        let given = known.get(&known.model.value).filter(|value| matches!(value.shape, Shape::List(_)));
+        // What is bound comes after the statement; before it there may be a context, or what is to be filled.
+        let skip = match known.args.iter().position(|(_, arg)| arg.name == text.name) {
+            Some(at) => at + 1,
+            None => {
+                known.model.value.0.first().map_or(0, |first| if let Which::Position(at) = first { *at } else { 0 })
+            }
+        };
+        for arg in given.iter().chain(known.args.iter().skip(skip).map(|(_, arg)| arg)) {
+            match &arg.shape {
+                Shape::List(items) => values.extend(items.iter().cloned()),
+                _ => values.push(arg.clone()),
+            }
+        }
+        let bound = Bound { names, holes, values };
+        let kind = known.this.and_then(|this| this.kind().cloned());
+        let statements = sql::read(&pieces);
+        if statements.is_empty() {
+            return self.result(known);
+        }
+        let pooled = kind
+            .as_ref()
+            .is_some_and(|kind| self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.pools));
+        // What goes through the pool itself is not part of a transaction on one of its connections.
+        let outer = self.here.transaction;
+        if pooled
+            && self.here.connection.is_some()
+            && self.here.connection.as_ref() != known.this.map(|this| &this.name)
+        {
+            self.here.transaction = None;
+        }
+        let inside = self.here.transaction;
+        let mut origins = text.origins.clone();
+        for statement in &statements {
+            if let Some(kind) = &kind
+                && matches!(
+                    statement.verb,
+                    Verb::Select | Verb::Insert | Verb::Update | Verb::Upsert | Verb::Delete | Verb::Merge
+                )
+            {
+                self.begins(kind, statement.verb != Verb::Select, known.span);
+            }
+            origins = origins.with(&self.statement_runs(statement, &bound, pooled, known));
+        }
+        if self.here.transaction == inside {
+            self.here.transaction = outer;
+        } else if self.here.transaction.is_some() {
+            self.here.connection = known.this.map(|this| Rc::clone(&this.name));
+        }
+        if let Some(this) = known.this {
+            self.results.insert(Rc::clone(&this.name), origins.clone());
+        }
+        let first = &*text.name;
+        Value::unknown(format!("rows of {first}")).from(&origins)
+    }
+
+    fn statement_runs(&mut self, statement: &Statement, bound: &Bound, pooled: bool, known: &Known<'_>) -> Origins {
+        let span = known.span;
+        for lock in &statement.locks {
+            let name: Rc<str> =
+                format!("advisory {}", lock.key.iter().map(|key| bound.name(key)).collect::<Vec<_>>().join(",")).into();
+            match lock.action {
+                LockAction::Lock | LockAction::TryLock => {
+                    let structured = lock.kind == LockKind::Transaction;
+                    let acquire = Acquire {
+                        lock: name,
+                        scope: Scope::Cluster,
+                        ttl: true,
+                        structured,
+                        fresh: false,
+                        pooled: pooled && !structured,
+                        tries: false,
+                        open: false,
+                        session: !structured,
+                    };
+                    self.take(acquire, &Origins::default(), span);
+                }
+                LockAction::Unlock | LockAction::UnlockAll => self.give_back(&name, true, span),
+            }
+        }
+        let table = statement.tables.first().map_or("?", String::as_str);
+        let table: Rc<str> = table.into();
+        let part = self.part_of(statement, bound);
+        let resource = Resource { kind: Kind::Table, name: table, part, scope: Scope::Cluster };
+        let deps = bound.deps(statement);
+        let filter: Vec<Rc<str>> = statement.filter.iter().map(|condition| condition.column.as_str().into()).collect();
+        let columns: Vec<Rc<str>> = statement.set.iter().map(|set| set.column.as_str().into()).collect();
+        let write = match statement.verb {
+            Verb::Select => {
+                let locks = statement.for_update || statement.for_share;
+                let id = self.emit(What::Read { locks }, Some(resource), &Origins::default(), span);
+                return Origins::one(id);
+            }
+            Verb::Begin { mode, isolation } => {
+                let immediate = matches!(mode, BeginMode::Immediate | BeginMode::Exclusive);
+                let serializable =
+                    isolation.is_some_and(|level| level >= Isolation::Serializable) || self.is_serial(known.this);
+                self.here.transaction =
+                    Some(self.emit(What::Begin { immediate, serializable }, None, &Origins::default(), span));
+                return Origins::default();
+            }
+            Verb::SetIsolation(level) => {
+                if level >= Isolation::Serializable
+                    && let Some(begin) = self.here.transaction
+                    && let Some(event) = self.events.get_mut(begin as usize)
+                {
+                    event.what = What::Begin { immediate: false, serializable: true };
+                }
+                return Origins::default();
+            }
+            Verb::Commit | Verb::Rollback => {
+                self.emit(What::End { commits: statement.verb == Verb::Commit }, None, &Origins::default(), span);
+                self.here.transaction = None;
+                return Origins::default();
+            }
+            Verb::Update => {
+                let relative = !statement.set.is_empty() && statement.set.iter().all(|set| set.relative);
+                let many = statement.filter.len() > 1;
+                let compares = statement.filter_other
+                    || statement.filter.iter().any(|condition| {
+                        columns.iter().any(|column| **column == *condition.column)
+                            || !matches!(condition.operator, Operator::Equal | Operator::In)
+                            || many
+                                && !is_identity(&condition.column)
+                                && self.is_stored(&bound.origins(&condition.operand))
+                    });
+                let raised = raised(statement, bound, known);
+                let decided = self.decided(&columns);
+                Write { decided, whole: !relative, relative, compares, columns, filter, raised, ..Write::default() }
+            }
+            Verb::Insert => {
+                let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
+                let columns = statement.insert.iter().map(|(column, _)| column.as_str().into()).collect();
+                Write { inserts: true, creates, columns, ..Write::default() }
+            }
+            Verb::Upsert | Verb::Merge => {
+                let relative = !statement.set.is_empty() && statement.set.iter().all(|set| set.relative);
+                Write { whole: !relative, relative, creates: true, columns, ..Write::default() }
+            }
+            Verb::Delete => Write { deletes: true, filter, ..Write::default() },
+            _ => return Origins::default(),
+        };
+        let id = self.emit(What::Write(write), Some(resource), &deps, span);
+        // Rows that a write gives back are as they are now.
+        if statement.returning { Origins::one(id) } else { Origins::default() }
+    }
+
+    /// Whether a condition around looks at one of these columns, not only at whether there is a row.
+    pub(super) fn decided(&self, columns: &[Rc<str>]) -> bool {
+        let asks = |condition: &str, column: &str| {
+            condition.match_indices(column).any(|(at, _)| {
+                let before = condition.get(..at).and_then(|text| text.chars().next_back());
+                let after = condition.get(at + column.len()..).and_then(|text| text.chars().next());
+                before == Some('.') && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
+            })
+        };
+        // A row as a tuple has no names.
+        let indexed = |condition: &str| condition.contains("fetchone()[") || condition.contains("fetchrow()[");
+        let mut conditions = self.here.conditions.iter();
+        conditions.any(|condition| indexed(condition) || columns.iter().any(|column| asks(condition, column)))
+    }
+}
+
+/// Text and holes of a value's name.
+fn pieces(name: &str) -> (Vec<Piece>, Vec<String>) {
+    let (mut pieces, mut holes) = (Vec::new(), Vec::new());
+    let mut rest = name;
+    while let Some(at) = rest.find("${") {
+        let (text, hole) = rest.split_at(at);
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+        let mut depth = 0_u32;
+        let end = hole.char_indices().find_map(|(index, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            (c == '}' && depth == 0).then_some(index)
+        });
+        let Some(end) = end else { break };
+        pieces.push(Piece::Hole(holes.len()));
+        holes.push(hole.get(2..end).unwrap_or_default().to_owned());
+        rest = hole.get(end + 1..).unwrap_or_default();
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest.to_owned()));
+    }
+    (pieces, holes)
+}
+
+impl Bound {
+    fn value(&self, operand: &Operand) -> Option<&Value> {
+        match operand {
+            Operand::Placeholder(Placeholder::Number(number)) => self.values.get((*number as usize).checked_sub(1)?),
+            Operand::Placeholder(Placeholder::Position(at)) => self.values.get(*at),
+            Operand::Hole(hole) => self.holes.get(*hole),
+            _ => None,
+        }
+    }
+
+    fn name(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Placeholder(Placeholder::Name(name)) => {
+                let found = self.values.iter().find_map(|value| value.option(name));
+                found.map_or_else(|| format!(":{name}"), |value| value.name.to_string())
+            }
+            Operand::Placeholder(_) => {
+                self.value(operand).map_or_else(|| "?".to_owned(), |value| value.name.to_string())
+            }
+            Operand::Hole(hole) => self.names.get(*hole).cloned().unwrap_or_default(),
+            Operand::Literal(text) => text.clone(),
+            Operand::Column(column) => format!(".{column}"),
+            Operand::Other(parts) => parts.iter().map(|part| self.name(part)).collect::<Vec<_>>().join("~"),
+        }
+    }
+
+    fn origins(&self, operand: &Operand) -> Origins {
+        match operand {
+            Operand::Placeholder(Placeholder::Name(name)) => {
+                self.values.iter().find_map(|value| value.option(name)).map(|v| v.deep_origins()).unwrap_or_default()
+            }
+            Operand::Other(parts) => parts.iter().fold(Origins::default(), |all, part| all.with(&self.origins(part))),
+            _ => self.value(operand).map(Value::deep_origins).unwrap_or_default(),
+        }
+    }
+
+    /// What is written derives from these.
+    fn deps(&self, statement: &Statement) -> Origins {
+        let set = statement.set.iter().map(|set| &set.operand);
+        let inserted = statement.insert.iter().map(|(_, operand)| operand);
+        let from = set.chain(inserted).fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
+        if statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
+            return self.values.iter().fold(from, |all, value| all.with(&value.deep_origins()));
+        }
+        from
+    }
+}
+
+impl Engine<'_> {
+    /// Which rows: the conditions on what identifies them. What derives from a read is most likely the row that was read.
+    fn part_of(&self, statement: &Statement, bound: &Bound) -> Option<Rc<str>> {
+        let mut equal: Vec<String> = statement
+            .filter
+            .iter()
+            .filter(|condition| condition.operator == Operator::Equal && is_identity(&condition.column))
+            .filter(|condition| !self.is_stored(&bound.origins(&condition.operand)))
+            .map(|condition| format!("{}={}", condition.column, bound.name(&condition.operand)))
+            .collect();
+        equal.sort();
+        (!equal.is_empty()).then(|| equal.join(",").into())
+    }
+}
+
+/// Columns that become one more than they were, by the database or from what was read.
+fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) -> Vec<Rc<str>> {
+    let text: String = known.at().map(|text| text.name.to_lowercase()).unwrap_or_default();
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let by_one = |value: &Value| value.name.ends_with("+1)") && !value.deep_origins().is_empty();
+    let set = statement.set.iter().filter(|set| match &set.operand {
+        _ if set.relative => text.contains(&format!("{}+1", set.column)),
+        operand => bound.value(operand).is_some_and(by_one),
+    });
+    set.map(|set| set.column.as_str().into()).collect()
+}

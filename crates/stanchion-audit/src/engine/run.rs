@@ -1,0 +1,127 @@
+//! Entry points, one after the other.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::event::{Event, Kind, Site, What};
+use super::value::{Closure, Shape, Value};
+use super::{Engine, Entry, Frame, Root, Trace};
+use crate::hir::{FunctionId, Span};
+
+impl Engine<'_> {
+    /// The traces of all entry points of a file: those that it registers, and then every function that none of them
+    /// has reached.
+    pub(crate) fn run(&mut self, file: usize) -> Vec<Trace> {
+        let scope = self.load(file);
+        let mut traces = Vec::new();
+        let mut next = 0;
+        // A script: what it does when it is loaded is what it is for.
+        let lasting = |event: &Event| match &event.what {
+            What::Write(_) => event.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
+            What::Effect(effect) => !effect.safe,
+            _ => false,
+        };
+        let is_script = |root: &Root| (root.function.file, root.function.function) == (file, 0);
+        if self.early.iter().any(lasting) && !self.roots.iter().any(is_script) {
+            let site = Site { file, span: Span::default() };
+            let function = Rc::new(Closure { file, function: 0, scope, this: None });
+            let handler = Value::of(Shape::Func(Rc::clone(&function)), "script");
+            let (entry, name, hints) = (Entry::Hook, "main".into(), BTreeMap::new());
+            traces.push(self.trace(Root { entry, name, site, hints, function, handler }));
+        }
+        while let Some(root) = self.roots.get(next).cloned() {
+            next += 1;
+            if root.function.file == file || root.site.file == file {
+                traces.push(self.trace(root));
+            }
+        }
+        for function in 1..self.module(file).functions.len() {
+            if self.visited.contains(&(file, function)) {
+                continue;
+            }
+            if let Some(root) = self.loose(file, function) {
+                traces.push(self.trace(root));
+                // What it registers belongs to it.
+                while let Some(root) = self.roots.get(next).cloned() {
+                    next += 1;
+                    traces.push(self.trace(root));
+                }
+            }
+        }
+        traces
+    }
+
+    fn loose(&mut self, file: usize, function: FunctionId) -> Option<Root> {
+        let module = self.module(file);
+        let found = module.functions.get(function)?;
+        // Lambdas and inner functions run where they stand.
+        if found.parent.is_some_and(|parent| parent != 0) {
+            return None;
+        }
+        let scope = self.load(file);
+        let this = match found.class {
+            Some(class) if !found.is_static => Some(self.instance(file, class)),
+            _ => None,
+        };
+        let name: Rc<str> = found.name.as_str().into();
+        let site = Site { file, span: found.span };
+        let function = Rc::new(Closure { file, function, scope: Rc::clone(&scope), this });
+        let plain = Value::of(Shape::Func(Rc::clone(&function)), &name);
+        // With what is put around it, where that is a variable of the module.
+        let wraps = |value: &Value| {
+            matches!(value.shape, Shape::Wrapped(_))
+                && value.closure().is_some_and(|inner| (inner.file, inner.function) == (file, function.function))
+        };
+        let vars = scope.vars.borrow();
+        let bound = vars.values().map(|found| &found.value).find(|value| wraps(value)).cloned();
+        drop(vars);
+        let handler = match bound {
+            Some(bound) => bound,
+            None => self.wrapped_method(file, found, plain),
+        };
+        Some(Root { entry: Entry::Loose, name, site, hints: BTreeMap::new(), function, handler })
+    }
+
+    fn trace(&mut self, root: Root) -> Trace {
+        let outer = std::mem::take(&mut self.here);
+        self.events.clear();
+        self.steps = 0;
+        self.cut = false;
+        self.made.clear();
+        self.chains.clear();
+        self.tails.clear();
+        self.results.clear();
+        let args = self.arguments_of(&root);
+        let frames = std::mem::take(&mut self.frames);
+        let back = self.call_handler(&root.handler.clone(), args, root.site);
+        self.frames.push(Frame::new(root.function.file, root.function.function, root.site, None));
+        self.settled(back, root.site.span);
+        self.frames = frames;
+        // A lock that was handed on after it was taken is not the call's own.
+        for event in &mut self.events {
+            if let What::Acquire(lock) = &mut event.what {
+                lock.fresh &= self.made.contains_key(&lock.lock);
+            }
+        }
+        self.here = outer;
+        Trace { root, events: std::mem::take(&mut self.events), early: self.early.as_slice().into(), cut: self.cut }
+    }
+
+    /// Symbols for the parameters of an entry point.
+    fn arguments_of(&self, root: &Root) -> Vec<(Option<Rc<str>>, Value)> {
+        let function = self.module(root.function.file).functions.get(root.function.function);
+        let params = function.map_or(&[][..], |function| &function.params[..]);
+        let symbol = |param: &crate::hir::Param| match &param.pattern {
+            crate::hir::Pattern::Name(name) => {
+                let mut value = Value::unknown(format!("${name}"));
+                if let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(root.function.file, text))
+                {
+                    value.shape = Shape::Api(kind.name.as_str().into());
+                }
+                value
+            }
+            _ => Value::unknown("$args"),
+        };
+        params.iter().map(|param| (None, symbol(param))).collect()
+    }
+}

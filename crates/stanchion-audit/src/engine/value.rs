@@ -1,0 +1,341 @@
+//! What the interpreter knows of a value: which reads it derives from, what it is, and a name by which two values can be
+//! recognised as the same.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::hir::{ClassId, FunctionId};
+
+/// The number of an event in its trace.
+pub(crate) type EventId = u32;
+
+/// Reads that a value derives from, sorted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Origins(Rc<[EventId]>);
+
+/// Values that derive from more reads than this are taken to derive from the last ones.
+const ORIGINS_MOST: usize = 32;
+/// Names longer than this are cut and told apart by their length and a sum.
+const NAME_MOST: usize = 160;
+/// Functions inside functions inside functions.
+const WRAPPED_DEEP: usize = 8;
+/// Text of the program keeps so much more: it may be a statement.
+const TEXT_MOST: usize = 8 * 1024;
+
+impl Origins {
+    pub(crate) fn one(event: EventId) -> Self {
+        Self(Rc::from([event]))
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = EventId> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn contains(&self, event: EventId) -> bool {
+        self.0.binary_search(&event).is_ok()
+    }
+
+    #[must_use]
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        if other.is_empty() || Rc::ptr_eq(&self.0, &other.0) {
+            return self.clone();
+        }
+        if self.is_empty() {
+            return other.clone();
+        }
+        let mut both: Vec<EventId> = self.iter().chain(other.iter()).collect();
+        both.sort_unstable();
+        both.dedup();
+        let cut = both.len().saturating_sub(ORIGINS_MOST);
+        Self(both.split_off(cut).into())
+    }
+}
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) struct Value {
+    pub(crate) origins: Origins,
+    pub(crate) shape: Shape,
+    /// Equal names of two values mean that they are probably equal: a constant's text, a path in the program, or how
+    /// it was computed.
+    pub(crate) name: Rc<str>,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Shape {
+    #[default]
+    Unknown,
+    Str(Rc<str>),
+    Num(f64),
+    Bool(bool),
+    Null,
+    List(Rc<[Value]>),
+    Func(Rc<Closure>),
+    Class(usize, ClassId),
+    Object(Object),
+    /// A file of the program.
+    File(usize),
+    /// A package that is not part of it, or a part of one: `fs`, `fs.promises`, `redis.asyncio`.
+    Package(Rc<str>),
+    /// An instance of a type that models know: `pg.Pool`.
+    Api(Rc<str>),
+    /// A field of one of the two: its method, not called yet.
+    Method(Rc<Value>, Rc<str>),
+    /// The value of a promise mutex, or of anything that stands for a lock.
+    Lock(Rc<str>),
+    /// Text with holes.
+    Template(Rc<[Value]>),
+    /// A statement that is being put together; it runs when somebody waits for it or says so.
+    Query(Rc<super::query::Query>),
+    /// A function inside a lock, a transaction or a retry: a modelled call gave it.
+    Wrapped(Rc<Wrapped>),
+}
+
+/// A function that a model's call was given, and that runs inside of it.
+#[derive(Debug)]
+pub(crate) struct Wrapped {
+    /// Which model: the package or type, and the call.
+    pub(crate) on: Rc<str>,
+    pub(crate) name: Rc<str>,
+    pub(crate) this: Option<Value>,
+    pub(crate) args: Vec<(Option<Rc<str>>, Value)>,
+    pub(crate) inner: Value,
+}
+
+/// A function with what it sees.
+#[derive(Debug)]
+pub(crate) struct Closure {
+    pub(crate) file: usize,
+    pub(crate) function: FunctionId,
+    pub(crate) scope: Rc<Scope>,
+    pub(crate) this: Option<Value>,
+}
+
+/// An object that can be changed.
+#[derive(Debug, Clone)]
+pub(crate) struct Object {
+    /// Its class, if it is one of the program's.
+    pub(crate) class: Option<(usize, ClassId)>,
+    /// What the model's type of its base class is, if any.
+    pub(crate) api: Option<Rc<str>>,
+    pub(crate) fields: Rc<RefCell<BTreeMap<Rc<str>, Value>>>,
+    /// It lives longer than a call: an instance of a class, or something at the top of a module.
+    pub(crate) shared: bool,
+}
+
+impl Object {
+    pub(crate) fn new(shared: bool) -> Self {
+        Self { class: None, api: None, fields: Rc::default(), shared }
+    }
+}
+
+/// Variables of a block or function.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) vars: RefCell<BTreeMap<Rc<str>, Binding>>,
+    pub(crate) parent: Option<Rc<Scope>>,
+    /// The top of a module: shared by all calls.
+    pub(crate) is_module: bool,
+}
+
+/// A variable.
+#[derive(Debug, Clone)]
+pub(crate) struct Binding {
+    pub(crate) value: Value,
+    /// How many conditions it was declared under: assigned under as many, it is replaced; under more, joined.
+    pub(crate) depth: u32,
+}
+
+impl Scope {
+    pub(crate) fn inside(parent: &Rc<Self>) -> Rc<Self> {
+        Rc::new(Self { vars: RefCell::default(), parent: Some(Rc::clone(parent)), is_module: false })
+    }
+
+    pub(crate) fn module() -> Rc<Self> {
+        Rc::new(Self { vars: RefCell::default(), parent: None, is_module: true })
+    }
+
+    pub(crate) fn declare(&self, name: &str, value: Value, depth: u32) {
+        self.vars.borrow_mut().insert(name.into(), Binding { value, depth });
+    }
+
+    /// The variable, and whether it belongs to a module.
+    pub(crate) fn find(&self, name: &str) -> Option<(Binding, bool)> {
+        let mut scope = self;
+        loop {
+            if let Some(found) = scope.vars.borrow().get(name) {
+                return Some((found.clone(), scope.is_module));
+            }
+            scope = scope.parent.as_deref()?;
+        }
+    }
+
+    /// Assigns to the variable where it is declared; `false` if it is not.
+    pub(crate) fn assign(&self, name: &str, value: &Value, depth: u32) -> bool {
+        let mut scope = self;
+        loop {
+            if let Some(found) = scope.vars.borrow_mut().get_mut(name) {
+                found.value = if depth > found.depth { found.value.join(value) } else { value.clone() };
+                return true;
+            }
+            match scope.parent.as_deref() {
+                Some(parent) => scope = parent,
+                None => return false,
+            }
+        }
+    }
+}
+
+impl Value {
+    pub(crate) fn unknown(name: impl AsRef<str>) -> Self {
+        Self { origins: Origins::default(), shape: Shape::Unknown, name: cut(name.as_ref()) }
+    }
+
+    pub(crate) fn of(shape: Shape, name: impl AsRef<str>) -> Self {
+        Self { origins: Origins::default(), shape, name: cut(name.as_ref()) }
+    }
+
+    pub(crate) fn text(text: &str) -> Self {
+        let text: Rc<str> = text.into();
+        let name = if text.len() <= TEXT_MOST { Rc::clone(&text) } else { cut(&text) };
+        Self { origins: Origins::default(), shape: Shape::Str(text), name }
+    }
+
+    /// With a name that may be a whole statement.
+    pub(crate) fn long(shape: Shape, name: &str) -> Self {
+        let name = if name.len() <= TEXT_MOST { name.into() } else { cut(name) };
+        Self { origins: Origins::default(), shape, name }
+    }
+
+    pub(crate) fn null() -> Self {
+        Self::of(Shape::Null, "null")
+    }
+
+    #[must_use]
+    pub(crate) fn from(mut self, origins: &Origins) -> Self {
+        self.origins = self.origins.with(origins);
+        self
+    }
+
+    /// One of the two.
+    pub(crate) fn join(&self, other: &Self) -> Self {
+        let origins = self.origins.with(&other.origins);
+        let known = |value: &Self| match value.shape {
+            Shape::Null => 0,
+            _ if value.is_vague() => 1,
+            _ => 2,
+        };
+        // What is known of one of them is better than nothing; of two that are known, the later one counts.
+        let (shape, name) = if known(other) >= known(self) {
+            (other.shape.clone(), Rc::clone(&other.name))
+        } else {
+            (self.shape.clone(), Rc::clone(&self.name))
+        };
+        Self { origins, shape, name }
+    }
+
+    /// The same, where others can reach it.
+    pub(crate) fn shared(&self) -> Self {
+        let mut value = self.clone();
+        if let Shape::Object(object) = &mut value.shape
+            && object.class.is_some()
+        {
+            object.shared = true;
+        }
+        value
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        if let Shape::Str(text) = &self.shape { Some(text) } else { None }
+    }
+
+    pub(crate) fn as_number(&self) -> Option<f64> {
+        if let Shape::Num(number) = self.shape { Some(number) } else { None }
+    }
+
+    /// The function itself, whatever is around it.
+    pub(crate) fn closure(&self) -> Option<&Rc<Closure>> {
+        let mut value = self;
+        for _ in 0..WRAPPED_DEEP {
+            match &value.shape {
+                Shape::Func(closure) => return Some(closure),
+                Shape::Wrapped(wrapped) => value = &wrapped.inner,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Nothing is known of it but its name.
+    pub(crate) fn is_vague(&self) -> bool {
+        matches!(self.shape, Shape::Unknown | Shape::Template(_))
+    }
+
+    /// The type whose calls it understands.
+    pub(crate) fn kind(&self) -> Option<&Rc<str>> {
+        match &self.shape {
+            Shape::Api(kind) => Some(kind),
+            Shape::Query(query) => Some(&query.kind),
+            Shape::Object(object) => object.api.as_ref(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn object(&self) -> Option<&Object> {
+        if let Shape::Object(object) = &self.shape { Some(object) } else { None }
+    }
+
+    /// A field of an object literal, for options.
+    pub(crate) fn option(&self, name: &str) -> Option<Value> {
+        self.object().and_then(|object| object.fields.borrow().get(name).cloned())
+    }
+
+    /// All that it derives from, also by its fields.
+    pub(crate) fn deep_origins(&self) -> Origins {
+        fn add(value: &Value, depth: u32, all: &mut Origins) {
+            *all = all.with(&value.origins);
+            if depth == 0 {
+                return;
+            }
+            match &value.shape {
+                Shape::Object(object) => object.fields.borrow().values().for_each(|field| add(field, depth - 1, all)),
+                Shape::List(items) => items.iter().for_each(|item| add(item, depth - 1, all)),
+                _ => {}
+            }
+        }
+        let mut all = Origins::default();
+        add(self, 3, &mut all);
+        all
+    }
+}
+
+/// Names in a row; further ones are left out when it has become long.
+pub(super) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut all = String::new();
+    for (index, name) in names.enumerate() {
+        if all.len() > 4 * NAME_MOST {
+            all.push('…');
+            break;
+        }
+        if index > 0 {
+            all.push(',');
+        }
+        all.push_str(name);
+    }
+    all
+}
+
+fn cut(name: &str) -> Rc<str> {
+    if name.len() <= NAME_MOST {
+        return name.into();
+    }
+    let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let head: String = name.chars().take(NAME_MOST / 2).collect();
+    format!("{head}…{}~{sum:x}", name.len()).into()
+}

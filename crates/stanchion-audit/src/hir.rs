@@ -1,0 +1,373 @@
+//! What a front-end makes of a file: one small language for all languages.
+//!
+//! It keeps what decides about races: order, branches, loops, exceptions, calls with their arguments, what is assigned to
+//! what. Types, visibility and operators' meanings are left out.
+
+/// Where something stands; lines and columns count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span {
+    /// First line.
+    pub line: u32,
+    /// Column of the first character, in bytes.
+    pub column: u32,
+    /// Last line.
+    pub end_line: u32,
+}
+
+/// A language that has a front-end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// JavaScript and JSX.
+    JavaScript,
+    /// TypeScript and TSX.
+    TypeScript,
+    /// Python 3.
+    Python,
+    /// Go.
+    Go,
+    /// Rust.
+    Rust,
+}
+
+/// The index of a function in [`Module::functions`].
+pub type FunctionId = usize;
+/// The index of a class in [`Module::classes`].
+pub type ClassId = usize;
+
+/// One file.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// Its language.
+    pub language: Language,
+    /// What it takes from other modules, in order; also those inside functions.
+    pub imports: Vec<Import>,
+    /// What others can take from it. In Python and Go everything at the top; front-ends list it all the same.
+    pub exports: Vec<Export>,
+    /// All functions. The first is the module's own code.
+    pub functions: Vec<Function>,
+    /// All classes; in Go and Rust: types with methods.
+    pub classes: Vec<Class>,
+    /// All comments, for suppressions.
+    pub comments: Vec<Comment>,
+    /// Go: the package's name.
+    pub package: Option<String>,
+    /// Lines on which the parser did not understand something.
+    pub errors: Vec<u32>,
+    /// Lines of source.
+    pub lines: u32,
+}
+
+/// A comment without its marks.
+#[derive(Debug, Clone)]
+pub struct Comment {
+    /// Where.
+    pub span: Span,
+    /// Its text, trimmed.
+    pub text: String,
+}
+
+/// `import {name as local} from "module"`.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// The name in this file. Python's `import a.b` binds `a`; Go's default is the last part of the path.
+    pub local: String,
+    /// What is imported from, as written (`./store`, `..store`, `os.path`, `encoding/json`, `crate::store`).
+    pub module: String,
+    /// Which part of it.
+    pub what: Imported,
+}
+
+/// Which part of a module is imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Imported {
+    /// All of it, as one object (`import * as fs`, `import os`, Go's imports, `require` without destructuring).
+    Module,
+    /// JavaScript's default export.
+    Default,
+    /// One name.
+    Name(String),
+    /// Every name becomes a name here (`from x import *`).
+    Everything,
+}
+
+/// A name that others can import.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// Its name outside; `default` for a default export, `*` with `from` for all names of another module.
+    pub name: String,
+    /// Its name in this file, or in the module it is passed on from.
+    pub local: String,
+    /// Passed on from this module.
+    pub from: Option<String>,
+}
+
+/// A class, or a type with methods.
+#[derive(Debug, Clone, Default)]
+pub struct Class {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// What it extends, as written.
+    pub bases: Vec<Expr>,
+    /// Its methods and their functions. A constructor is called `constructor` in every language.
+    pub methods: Vec<(String, FunctionId)>,
+    /// Fields with what they begin with. Go and Rust: without a value, but with the type as written in `Field::type_text`.
+    pub fields: Vec<Field>,
+    /// Its decorators.
+    pub decorators: Vec<Expr>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A field of a class.
+#[derive(Debug, Clone, Default)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What it begins with.
+    pub value: Option<Expr>,
+    /// Its type as written.
+    pub type_text: Option<String>,
+    /// It belongs to the class, not to an instance.
+    pub is_static: bool,
+}
+
+/// A function, method, lambda, or the module's own code.
+#[derive(Debug, Clone, Default)]
+pub struct Function {
+    /// Its name; empty for lambdas. For `const f = () => …` and `{f() {}}` and `f: () => …` the name it is bound to.
+    pub name: String,
+    /// The class it is a method of.
+    pub class: Option<ClassId>,
+    /// The function it stands in.
+    pub parent: Option<FunctionId>,
+    /// Its parameters. `self`, `cls`, Go receivers and Rust's `self` are not among them.
+    pub params: Vec<Param>,
+    /// The name of Go's receiver; uses of it in the body are [`ExprKind::This`].
+    pub receiver: Option<String>,
+    /// Its statements. An arrow function's expression is a `Return`; so is the value of a Rust block.
+    pub body: Vec<Stmt>,
+    /// `async`.
+    pub is_async: bool,
+    /// `function*`, or a Python function with `yield`.
+    pub is_generator: bool,
+    /// A static or class method.
+    pub is_static: bool,
+    /// Its decorators; Rust: attributes such as `#[tool(...)]` as calls.
+    pub decorators: Vec<Expr>,
+    /// Names of outer scopes that it assigns to: Python's `global` and `nonlocal`.
+    pub outer: Vec<String>,
+    /// The return type as written.
+    pub returns: Option<String>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A parameter.
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// What it binds.
+    pub pattern: Pattern,
+    /// Its default.
+    pub default: Option<Expr>,
+    /// Its type as written.
+    pub type_text: Option<String>,
+    /// `...rest`, `*args`.
+    pub is_rest: bool,
+}
+
+/// What a value is assigned to.
+#[derive(Debug, Clone)]
+pub enum Pattern {
+    /// A variable.
+    Name(String),
+    /// A field or an element: `this.count`, `table[key]`, `*pointer`.
+    Place(Box<Expr>),
+    /// `{a, b: c}`; a Python dictionary pattern; a Rust struct pattern.
+    Object(Vec<(String, Pattern)>),
+    /// `[a, b]`, `(a, b)`; Go's several results; Rust's `Some(a)` (the name is left out).
+    List(Vec<Pattern>),
+    /// `...rest` inside one of those.
+    Rest(Box<Pattern>),
+    /// `_`, and whatever binds nothing.
+    Nothing,
+}
+
+/// A statement.
+#[derive(Debug, Clone)]
+pub struct Stmt {
+    /// What.
+    pub kind: StmtKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a statement does.
+#[derive(Debug, Clone)]
+pub enum StmtKind {
+    /// An expression for its effect.
+    Expr(Expr),
+    /// `a = b = value`; `op`: the operator of `a += value` without `=`. Declarations, too.
+    Assign { to: Vec<Pattern>, value: Expr, op: Option<String> },
+    /// `return`.
+    Return(Option<Expr>),
+    /// `throw`, `raise`, `panic!`.
+    Throw(Option<Expr>),
+    /// `if`; `if let` has the match as its condition ([`ExprKind::Matches`]).
+    If { cond: Expr, then: Vec<Stmt>, other: Vec<Stmt> },
+    /// Any loop.
+    Loop(Box<Loop>),
+    /// `try`.
+    Try { body: Vec<Stmt>, handlers: Vec<Handler>, otherwise: Vec<Stmt>, finally: Vec<Stmt> },
+    /// `with a as b, c:`; JavaScript's `using`, Java's try-with-resources.
+    With { items: Vec<(Expr, Option<Pattern>)>, body: Vec<Stmt>, is_async: bool },
+    /// `switch`, `match`; an arm without tests is the default. The subject is bound by `binds` (Rust, Python).
+    Switch { subject: Expr, arms: Vec<Arm> },
+    /// Go's `defer`.
+    Defer(Expr),
+    /// Go's `go`.
+    Go(Expr),
+    /// `break`.
+    Break,
+    /// `continue`.
+    Continue,
+    /// A function declared here, by the name it has.
+    Function(FunctionId),
+    /// A class declared here.
+    Class(ClassId),
+    /// Statements in braces.
+    Block(Vec<Stmt>),
+    /// `delete a.b`, `del a[b]`.
+    Delete(Expr),
+}
+
+/// A loop.
+#[derive(Debug, Clone, Default)]
+pub struct Loop {
+    /// What runs before.
+    pub init: Vec<Stmt>,
+    /// The condition; `None`: for ever.
+    pub cond: Option<Expr>,
+    /// `for (pattern of expr)`, `for pattern in expr`, Go's `range`.
+    pub each: Option<(Pattern, Expr)>,
+    /// What runs after every turn.
+    pub step: Vec<Stmt>,
+    /// What is repeated.
+    pub body: Vec<Stmt>,
+    /// Python's `else`.
+    pub otherwise: Vec<Stmt>,
+    /// `for await`, `async for`.
+    pub is_async: bool,
+}
+
+/// `catch`, `except`.
+#[derive(Debug, Clone, Default)]
+pub struct Handler {
+    /// The types it catches, as written; empty: all.
+    pub catches: Vec<Expr>,
+    /// What the exception is bound to.
+    pub name: Option<Pattern>,
+    /// What it does.
+    pub body: Vec<Stmt>,
+}
+
+/// One arm of a `switch` or `match`.
+#[derive(Debug, Clone, Default)]
+pub struct Arm {
+    /// Values or patterns that are compared with the subject; empty: default.
+    pub tests: Vec<Expr>,
+    /// What the arm binds.
+    pub binds: Option<Pattern>,
+    /// What it does.
+    pub body: Vec<Stmt>,
+    /// It goes on with the next arm (JavaScript without `break`, Go's `fallthrough`).
+    pub falls_through: bool,
+}
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// What.
+    pub kind: ExprKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Debug, Clone)]
+pub enum ExprKind {
+    /// A variable. `undefined` is [`ExprKind::Null`].
+    Name(String),
+    /// `this`, `self`, Go's receiver.
+    This,
+    /// `super`, `super()`.
+    Super,
+    /// A string without holes, unescaped.
+    Str(String),
+    /// A template or f-string: strings and holes in order. Also what is joined by `+` where one side is a string.
+    Template(Vec<Expr>),
+    /// A number as written.
+    Num(String),
+    /// A truth value.
+    Bool(bool),
+    /// `null`, `None`, `nil`, `undefined`.
+    Null,
+    /// `of.name`; Rust's and Go's `a::b`, `pkg.Name`.
+    Member { of: Box<Expr>, name: String },
+    /// `of[index]`.
+    Index { of: Box<Expr>, index: Box<Expr> },
+    /// `callee(args)`; `new callee(args)`; Rust's macros with their arguments; a tagged template with its template as argument.
+    Call(Box<Call>),
+    /// `await`; Rust's `.await`.
+    Await(Box<Expr>),
+    /// `yield`, `yield*`.
+    Yield(Option<Box<Expr>>),
+    /// A function as a value.
+    Function(FunctionId),
+    /// A class as a value.
+    Class(ClassId),
+    /// `{key: value}`, a dictionary, a Go or Rust struct (then with its type's name as `of`).
+    Object { of: Option<String>, fields: Vec<(Option<String>, Expr)> },
+    /// Array, list, tuple, set; also comprehensions' elements come here.
+    List(Vec<Expr>),
+    /// `left op right`; `op` as written, but `&&`, `||`, `==`, `!=`, `!`, `in`, `??` in every language.
+    Binary { op: String, left: Box<Expr>, right: Box<Expr> },
+    /// `op of`: `!`, `-`, `typeof`, `*`, `&`.
+    Unary { op: String, of: Box<Expr> },
+    /// `test ? then : other`.
+    Cond { test: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
+    /// An assignment as an expression; `i++` is `i += 1`.
+    Assign { to: Box<Pattern>, value: Box<Expr>, op: Option<String> },
+    /// `...of`, `*args`, `**kwargs`.
+    Spread(Box<Expr>),
+    /// Rust's `?`.
+    Try(Box<Expr>),
+    /// `[element for pattern in of if cond]`.
+    Comprehension { element: Box<Expr>, each: Vec<(Pattern, Expr)>, conds: Vec<Expr> },
+    /// Rust's `if let PATTERN = of`.
+    Matches { of: Box<Expr>, binds: Pattern },
+    /// A block as a value (Rust's `{ …; value }`, `if` and `match` as values: the statement, whose value is unknown but
+    /// derives from the values of its branches).
+    Block(Vec<Stmt>),
+    /// Anything else, by what it is made of.
+    Other(Vec<Expr>),
+}
+
+/// A call.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What is called.
+    pub callee: Expr,
+    /// With what.
+    pub args: Vec<Arg>,
+    /// `new`.
+    pub is_new: bool,
+}
+
+/// An argument.
+#[derive(Debug, Clone)]
+pub struct Arg {
+    /// The keyword in `f(name=value)`.
+    pub name: Option<String>,
+    /// The value; `...x` is [`ExprKind::Spread`].
+    pub value: Expr,
+}

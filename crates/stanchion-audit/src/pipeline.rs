@@ -1,0 +1,228 @@
+//! The whole way: files, modules, traces, findings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::audit::{hits, threads};
+use crate::catalogue;
+use crate::config::{Config, Instances as Said};
+use crate::deploy::{Deployment, Kind as Fact};
+use crate::engine::{Scope, Site};
+use crate::error::Error;
+use crate::finding::{self, Confidence, Finding, Role, Severity, Step, Surface};
+use crate::format::{Note, Report};
+use crate::frontend::lower;
+use crate::hir::Function;
+use crate::models::Models;
+use crate::program::{Program, Source};
+use crate::rules::Hit;
+use crate::schema::Schema;
+use crate::suppress::suppress;
+use crate::walk::{self, Limits};
+
+/// What was looked at and what was found.
+#[derive(Debug)]
+pub struct Audited {
+    /// Findings and notes.
+    pub report: Report,
+    /// How the program is run, as far as its files say it.
+    pub deployment: Deployment,
+    texts: BTreeMap<String, Arc<str>>,
+}
+
+impl Audited {
+    /// The text of a file that was looked at.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<Arc<str>> {
+        self.texts.get(path).cloned()
+    }
+}
+
+/// Looks at everything below `roots`; paths are shown from `base`.
+///
+/// # Errors
+/// A model file that cannot be read, or no memory for threads.
+///
+/// ```
+/// let folder = tempfile::tempdir().unwrap();
+/// std::fs::write(folder.path().join("a.py"), "import json\ndef add(x):\n    all = json.load(open('n.json'))\n    all.append(x)\n    json.dump(all, open('n.json', 'w'))\n").unwrap();
+/// let config = stanchion_audit::config::Config::default();
+/// let audited = stanchion_audit::audit(folder.path(), &[folder.path().to_owned()], &config).unwrap();
+/// assert_eq!(audited.report.files, 1);
+/// ```
+pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited, Error> {
+    let start = Instant::now();
+    let models = models(base, config)?;
+    let walked = walk::walk(base, roots, Limits::default());
+    let mut notes: Vec<Note> =
+        walked.notes.into_iter().map(|note| Note { path: note.path, line: 0, text: note.text }).collect();
+    let (code, configs): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(|file| file.dialect.is_some());
+    let code: Vec<_> = code.into_iter().filter(|file| config.covers(&file.path)).collect();
+    let deployment = Deployment::read(configs.iter().chain(&code).map(|file| (file.path.as_str(), file.text.as_str())));
+    let findings = threads()?.install(|| {
+        let modules: Vec<_> =
+            code.par_iter().map(|file| file.dialect.and_then(|dialect| lower(dialect, &file.text))).collect();
+        let mut files = Vec::new();
+        let mut surfaces = Vec::new();
+        for (file, module) in code.iter().zip(modules) {
+            let Some(module) = module else { continue };
+            if let Some(line) = module.errors.first() {
+                let text = format!("not all of it was understood: {} lines with syntax errors", module.errors.len());
+                notes.push(Note { path: file.path.clone(), line: *line, text });
+            }
+            files.push(Source { path: file.path.clone(), module });
+            surfaces.push(surface(file.surface));
+        }
+        let settings: Vec<_> = configs.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+        let program = Program::new(files, &settings);
+        let (reach, because) = reach(&deployment, config);
+        let hits = hits(&program, &models, &Schema::of(&settings), reach, &because);
+        let found = hits.iter().filter_map(|(hit, callers)| finding(&program, hit, callers, &surfaces));
+        let mut findings: Vec<Finding> = found.collect();
+        findings.retain_mut(|finding| match config.severity(finding.code, finding.severity) {
+            Some(severity) => {
+                finding.severity = severity;
+                true
+            }
+            None => false,
+        });
+        let texts: BTreeMap<String, Arc<str>> =
+            code.iter().map(|file| (file.path.clone(), file.text.as_str().into())).collect();
+        finding::finish(&mut findings, &|path| texts.get(path).cloned());
+        for file in 0..program.len() {
+            notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
+        }
+        (findings, texts, program.len())
+    });
+    let (findings, texts, files) = findings;
+    let lines = texts.values().map(|text| text.lines().count()).sum();
+    let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
+    let report = Report { findings, notes, gone: Vec::new(), files, lines, millis };
+    Ok(Audited { report, deployment, texts })
+}
+
+fn models(base: &Path, config: &Config) -> Result<Models, Error> {
+    let mut more = Vec::new();
+    for name in &config.models {
+        let text = std::fs::read_to_string(base.join(name));
+        let text = text.map_err(|e| Error::new(format!("the model file cannot be read: {e}")).at(name.clone(), 0))?;
+        more.push((name.clone(), text));
+    }
+    Models::new(&more).map_err(|bad| Error::new(bad.why).at(bad.file, 0))
+}
+
+/// How far the copies of the program reach, and why.
+fn reach(deployment: &Deployment, config: &Config) -> (Scope, String) {
+    match config.instances {
+        Some(Said::One) => return (Scope::Process, "the configuration says that one instance runs".to_owned()),
+        Some(Said::Many) => return (Scope::Cluster, "the configuration says that many instances run".to_owned()),
+        None => {}
+    }
+    match deployment.evidence() {
+        Some(fact) if fact.kind == Fact::StdioMcp => {
+            (Scope::Host, format!("every client starts a process of its own: {fact}"))
+        }
+        Some(fact) => (Scope::Cluster, format!("several run at once: {fact}")),
+        None => (Scope::Process, "as far as its files say, one process runs".to_owned()),
+    }
+}
+
+fn surface(of: walk::Surface) -> Surface {
+    match of {
+        walk::Surface::Product => Surface::Product,
+        walk::Surface::Test => Surface::Test,
+        walk::Surface::Script => Surface::Script,
+        walk::Surface::Example => Surface::Example,
+        walk::Surface::Generated => Surface::Generated,
+    }
+}
+
+/// The function that a line belongs to, with its class.
+fn function_at(program: &Program, site: Site) -> String {
+    let module = program.module(site.file);
+    let holds =
+        |f: &&Function| !f.name.is_empty() && f.span.line <= site.span.line && site.span.line <= f.span.end_line;
+    let inner = module.functions.iter().skip(1).filter(holds).max_by_key(|f| f.span.line);
+    inner.map_or_else(String::new, |function| {
+        let class = function.class.and_then(|class| module.classes.get(class)).filter(|class| !class.name.is_empty());
+        class.map_or_else(|| function.name.clone(), |class| format!("{}.{}", class.name, function.name))
+    })
+}
+
+fn finding(program: &Program, hit: &Hit, callers: &BTreeSet<String>, surfaces: &[Surface]) -> Option<Finding> {
+    let rule = catalogue::rule(hit.code)?;
+    let site = hit.write;
+    let mut flow = Vec::new();
+    let step = |role, site: Site, note: &str| Step {
+        role,
+        path: program.path(site.file).to_owned(),
+        line: site.span.line,
+        end_line: site.span.end_line,
+        note: note.to_owned(),
+    };
+    flow.extend(hit.read.map(|site| step(Role::Read, site, "")));
+    flow.extend(hit.window.map(|site| step(Role::Window, site, "others can run here")));
+    flow.push(step(Role::Write, site, ""));
+    let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);
+    let new = Finding::new(rule, program.path(site.file), site.span.line, site.span.end_line);
+    // Tests and scripts are run by one person at a time.
+    let severity = if surface == Surface::Product { new.severity } else { Severity::Low };
+    Some(Finding {
+        severity,
+        confidence: match hit.sure {
+            0 => Confidence::Low,
+            1 => Confidence::Medium,
+            _ => Confidence::High,
+        },
+        scope: match hit.scope {
+            Scope::Task => finding::Scope::Task,
+            Scope::Thread => finding::Scope::Thread,
+            Scope::Process => finding::Scope::Process,
+            Scope::Host => finding::Scope::Host,
+            Scope::Cluster => finding::Scope::Cluster,
+        },
+        message: hit.message.clone(),
+        why: match callers.len() {
+            0 => hit.why.clone(),
+            1..=4 => {
+                format!("{}; it is reached from {}", hit.why, callers.iter().cloned().collect::<Vec<_>>().join(", "))
+            }
+            more => {
+                let some = callers.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+                format!("{}; it is reached from {some} and {} more", hit.why, more - 3)
+            }
+        },
+        flow,
+        function: function_at(program, site),
+        resource: hit.resource.clone(),
+        surface,
+        ..new
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is checked before an insert is harmless if the database has a key for it.
+    #[test]
+    fn keys_of_a_schema_beside_the_code_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let code = "import { Pool } from 'pg';\nconst pool = new Pool();\nexport async function add(email: string) {\n  const found = await pool.query('SELECT id FROM users WHERE email = $1', [email]);\n  if (found.rows.length > 0) return;\n  await pool.query('INSERT INTO users (email) VALUES ($1)', [email]);\n}\n";
+        std::fs::write(folder.path().join("a.ts"), code).unwrap();
+        let codes = || -> Vec<&str> {
+            let mut config = Config::default();
+            config.instances = Some(Said::Many);
+            let found = audit(folder.path(), &[folder.path().to_owned()], &config).unwrap();
+            found.report.findings.iter().map(|finding| finding.code).collect()
+        };
+        assert_eq!(codes(), ["RC401"]);
+        std::fs::write(folder.path().join("schema.sql"), "CREATE TABLE users (id int, email text UNIQUE);").unwrap();
+        assert_eq!(codes(), Vec::<&str>::new());
+    }
+}

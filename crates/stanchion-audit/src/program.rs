@@ -1,0 +1,86 @@
+//! All files of a program, and how they refer to each other.
+
+use crate::hir::{Import, Imported, Language, Module};
+use crate::resolve::{Resolver, Target};
+
+/// A file that was understood.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) module: Module,
+}
+
+/// What an import means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Something in this file.
+    In(usize),
+    /// This file as a whole.
+    Whole(usize),
+    /// Nothing of the program's.
+    Outside,
+}
+
+/// The files.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    paths: Vec<String>,
+    modules: Vec<Module>,
+    imports: Vec<Vec<Meaning>>,
+    resolver: Resolver,
+}
+
+impl Program {
+    /// `configs` are what resolving needs: `tsconfig.json`, `go.mod` and so on.
+    pub(crate) fn new(files: Vec<Source>, configs: &[(&str, &str)]) -> Self {
+        let (paths, modules): (Vec<String>, Vec<Module>) = files.into_iter().map(|f| (f.path, f.module)).unzip();
+        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let mut resolver = Resolver::new(&names, configs);
+        for (file, module) in modules.iter().enumerate() {
+            resolver.set_language(file, module.language);
+        }
+        let meaning = |file: usize, import: &Import| match resolver.resolve(file, import) {
+            Target::File(target) if import.what == Imported::Module => Meaning::Whole(target),
+            Target::File(target) => Meaning::In(target),
+            Target::Module(target) => Meaning::Whole(target),
+            Target::Files(files) => files.first().map_or(Meaning::Outside, |file| Meaning::Whole(*file)),
+            Target::Package(_) | Target::Unknown => Meaning::Outside,
+        };
+        let imports = modules
+            .iter()
+            .enumerate()
+            .map(|(file, module)| module.imports.iter().map(|import| meaning(file, import)).collect())
+            .collect();
+        Self { paths, modules, imports, resolver }
+    }
+
+    pub(crate) fn module(&self, file: usize) -> &Module {
+        &self.modules[file]
+    }
+
+    pub(crate) fn path(&self, file: usize) -> &str {
+        self.paths.get(file).map_or("?", String::as_str)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// What an import of a file means.
+    pub(crate) fn import(&self, file: usize, import: usize) -> Meaning {
+        self.imports.get(file).and_then(|all| all.get(import)).copied().unwrap_or(Meaning::Outside)
+    }
+
+    /// Where an exported name is really defined, and its name there; `*` for a whole file.
+    pub(crate) fn export(&self, file: usize, name: &str) -> Option<(usize, String)> {
+        self.resolver.export_of(&self.modules, file, name)
+    }
+
+    /// Files that see each other's names without importing them.
+    pub(crate) fn same_package(&self, file: usize) -> &[usize] {
+        match self.modules.get(file) {
+            Some(module) if module.language == Language::Go => self.resolver.same_package(file),
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! RC301 - RC304: files.
+
+use super::{Case, Hit};
+use crate::engine::{Kind, Scope, What};
+
+/// RC301: asked first, then done.
+pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
+        // Who finds it removed already has what he wanted; for locks see RC208.
+        if how.creates || how.publishes || how.relative || how.deletes {
+            continue;
+        }
+        let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
+            matches!(check.what, What::Check)
+                && check.resource.as_ref().is_some_and(|r| r.is(resource))
+                && check.meets(write)
+        });
+        let Some(check) = check else { continue };
+        if check.covered_with(write, case.needed(Scope::Host)) || hits.iter().any(|hit| hit.write == write.site) {
+            continue;
+        }
+        hits.push(Hit {
+            code: "RC301",
+            read: Some(check.site),
+            window: case.window(check, write),
+            write: write.site,
+            resource: resource.name.to_string(),
+            scope: case.needed(Scope::Host),
+            sure: 1,
+            message: "whether a file is there is asked first, and acted upon later".into(),
+            why: "another process or task can create or remove it in between".into(),
+        });
+    }
+}
+
+/// RC302: whoever reads meanwhile, or finds it after a crash, sees half of it.
+pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
+        if !how.whole || how.publishes || how.creates || write.early || !case.is_read(write) {
+            continue;
+        }
+        let is_moved = case
+            .events()
+            .iter()
+            .any(|event| matches!(&event.what, What::Write(w) if w.from.as_ref() == Some(&resource.name)));
+        // Several writes to one open file are one.
+        let again = case.events().iter().take_while(|e| e.id < write.id).any(|e| {
+            matches!(&e.what, What::Write(w) if w.whole)
+                && e.resource == write.resource
+                && e.stack == write.stack
+                && e.meets(write)
+        });
+        if is_moved || again {
+            continue;
+        }
+        hits.push(Hit {
+            code: "RC302",
+            read: None,
+            window: None,
+            write: write.site,
+            resource: resource.name.to_string(),
+            scope: case.needed(Scope::Host),
+            sure: 2,
+            message: "a file that others read is overwritten in place".into(),
+            why: "a reader in between, or a crash, sees an empty or half-written file".into(),
+        });
+    }
+}
+
+/// RC303: two writers share one temporary file.
+pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let (Some(from), Some(resource)) = (&how.from, &write.resource) else { continue };
+        let written = case.events().iter().find(|event| {
+            event.id < write.id
+                && matches!(&event.what, What::Write(w) if w.whole)
+                && event.resource.as_ref().is_some_and(|r| r.name == *from)
+        });
+        let Some(written) = written else { continue };
+        let lower = from.to_lowercase();
+        let unique = ["unique:", "pid", "random", "uuid", "nanoid", "mkdtemp", "mktemp", "tempfile", "now("];
+        if unique.iter().any(|word| lower.contains(word)) || written.covered_with(write, case.needed(Scope::Host)) {
+            continue;
+        }
+        let inside = case.window(written, write).is_some() || case.is_parallel(write);
+        if !inside && case.needed(Scope::Host) <= Scope::Process {
+            continue;
+        }
+        hits.push(Hit {
+            code: "RC303",
+            read: Some(written.site),
+            window: case.window(written, write),
+            write: write.site,
+            resource: resource.name.to_string(),
+            scope: case.needed(Scope::Host),
+            sure: 2,
+            message: "all writers use the same temporary file".into(),
+            why: "one writer's content can be moved into place by another, or be missing when it is moved".into(),
+        });
+    }
+}
+
+/// RC304: what was only unreadable is overwritten.
+pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| matches!(r.kind, Kind::File | Kind::Key)) else {
+            continue;
+        };
+        if !how.whole {
+            continue;
+        }
+        let read =
+            write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
+                read.swallowed && read.resource.as_ref().is_some_and(|r| r.is(resource)) && read.meets(write)
+            });
+        let Some(read) = read else { continue };
+        hits.push(Hit {
+            code: "RC304",
+            read: Some(read.site),
+            window: case.window(read, write),
+            write: write.site,
+            resource: resource.name.to_string(),
+            scope: case.needed(resource.scope),
+            sure: 1,
+            message: "if it cannot be read, something empty is changed and saved instead".into(),
+            why: "an error that lasts a moment, or a half-written file, costs all that was stored".into(),
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! RC401: looked for first, then inserted.
+
+use super::{Case, Hit};
+use crate::engine::{Event, Kind, What};
+
+/// RC401.
+pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref() else { continue };
+        if !how.inserts || how.creates || !matches!(resource.kind, Kind::Table | Kind::Document) {
+            continue;
+        }
+        let check = write.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
+            matches!(read.what, What::Read { .. } | What::Check)
+                && read.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
+                && read.meets(write)
+        });
+        let Some(check) = check else { continue };
+        // The database refuses the second one; what was done before it is done.
+        let columns: Vec<String> = how.columns.iter().map(ToString::to_string).collect();
+        let acts =
+            |e: &Event| e.id > check.id && e.id < write.id && matches!(&e.what, What::Effect(effect) if !effect.safe);
+        if case.facts.schema.is_unique(&resource.name, &columns) && !case.events().iter().any(acts) {
+            continue;
+        }
+        if check.covered_with(write, case.needed(resource.scope)) {
+            continue;
+        }
+        if let Some(begin) = check.transaction.filter(|begin| write.transaction == Some(*begin))
+            && case.trace.event(begin).is_some_and(|e| {
+                matches!(e.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
+            })
+        {
+            continue;
+        }
+        hits.push(Hit {
+            code: "RC401",
+            read: Some(check.site),
+            window: case.window(check, write),
+            write: write.site,
+            resource: resource.name.to_string(),
+            scope: case.needed(resource.scope),
+            sure: 1,
+            message: "whether a row is there is asked first, and inserted later".into(),
+            why: "two callers can both find nothing and both insert".into(),
+        });
+    }
+}

@@ -1,0 +1,129 @@
+//! RC203, RC205, RC206, RC210, RC211: locks that do not do their work.
+
+use super::{Case, Hit};
+use crate::engine::{Event, Kind, Scope, What};
+
+fn hit(case: &Case<'_>, code: &'static str, at: &Event, name: &str, scope: Scope, sure: u8, text: (&str, &str)) -> Hit {
+    let _ = case;
+    Hit {
+        code,
+        read: None,
+        window: None,
+        write: at.site,
+        resource: name.into(),
+        scope,
+        sure,
+        message: text.0.into(),
+        why: text.1.into(),
+    }
+}
+
+/// RC203: its holder dies, and nobody ever gets it again.
+pub(super) fn without_ttl(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        if let What::Acquire(lock) = &event.what
+            && !lock.ttl
+            // What nobody gives back is a mark that is meant to stay.
+            && case.facts.released.contains(&super::like(&lock.lock))
+        {
+            let text = (
+                "a lock is set without an end of its own",
+                "if its holder dies before it sets one, nobody gets the lock again",
+            );
+            hits.push(hit(case, "RC203", event, &lock.lock, lock.scope, 2, text));
+        }
+    }
+}
+
+/// RC205: an exception between the two keeps it.
+pub(super) fn not_released(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        let What::Acquire(lock) = &event.what else { continue };
+        if lock.structured {
+            continue;
+        }
+        let releases: Vec<&Event> = case
+            .events()
+            .iter()
+            .filter(|e| e.id > event.id && matches!(&e.what, What::Release { lock: l, .. } if *l == lock.lock))
+            .collect();
+        // Given back on the usual way, not only where something went wrong.
+        let goes_on = |release: &Event| {
+            case.events().iter().filter(|e| e.id > release.id && !e.handler).all(|e| e.meets(release))
+        };
+        let Some(first) = releases.iter().find(|release| !release.handler && goes_on(release)) else { continue };
+        if releases.iter().any(|release| release.always) {
+            continue;
+        }
+        let risky = case.events().iter().any(|e| {
+            e.id > event.id
+                && e.id < first.id
+                && match &e.what {
+                    // Not the waiting for the lock itself.
+                    What::Suspend => e.site.span.line != event.site.span.line,
+                    What::Read { .. } | What::Write(_) => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
+                    What::Effect(_) => true,
+                    _ => false,
+                }
+        });
+        if risky {
+            let text = (
+                "a lock is not given back when something in between fails",
+                "an exception leaves it held until its end, or for ever",
+            );
+            let mut found = hit(case, "RC205", event, &lock.lock, lock.scope, 2, text);
+            found.read = Some(event.site);
+            found.write = first.site;
+            hits.push(found);
+        }
+    }
+}
+
+/// RC206: everybody has a lock of their own.
+pub(super) fn per_call(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        if let What::Acquire(lock) = &event.what
+            && lock.fresh
+            && lock.scope <= Scope::Process
+        {
+            let text = (
+                "the lock is made in the same call that takes it",
+                "every call has a lock of its own, so nobody ever waits",
+            );
+            hits.push(hit(case, "RC206", event, &lock.lock, lock.scope, 2, text));
+        }
+    }
+}
+
+/// RC210: the connection goes back into the pool with the lock on it.
+pub(super) fn in_a_pool(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    let given_back = case.events().iter().filter(|event| matches!(event.what, What::GivenBack));
+    let regions: Vec<_> = given_back.flat_map(|event| event.held.iter().map(|held| held.region)).collect();
+    for event in case.events() {
+        if let What::Acquire(lock) = &event.what
+            && (lock.pooled || regions.contains(&event.id) && lock.session)
+        {
+            let text = (
+                "an advisory lock of a session is taken through a pool",
+                "the unlock may run on another connection, and the lock stays with one that serves others",
+            );
+            hits.push(hit(case, "RC210", event, &lock.lock, lock.scope, 2, text));
+        }
+    }
+}
+
+/// RC211: the lock ends with the statement.
+pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        if matches!(event.what, What::Read { locks: true })
+            && event.transaction.is_none()
+            && let Some(resource) = &event.resource
+        {
+            let text = (
+                "FOR UPDATE outside of a transaction locks nothing",
+                "each statement is a transaction of its own, and its lock ends with it",
+            );
+            hits.push(hit(case, "RC211", event, &resource.name, resource.scope, 2, text));
+        }
+    }
+}

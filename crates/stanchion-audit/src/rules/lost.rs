@@ -1,0 +1,241 @@
+//! RC101 - RC105, RC107, RC201: what was read is written back, and somebody else's change in between is lost.
+
+use super::{Case, Hit};
+use crate::engine::{Event, Kind, Scope, What};
+
+/// Reads that a write depends on, of the same thing.
+fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
+    let mut pairs = Vec::new();
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == kind) else { continue };
+        if how.compares || how.creates && !how.whole || how.deletes || how.inserts {
+            continue;
+        }
+        let by_value = write.deps.iter().rev().filter(|_| !how.relative);
+        // What the store computes itself is only wrong if it should not have been done at all.
+        // That a row was there is no reason to fear for what is written.
+        let by_guard =
+            write.guards.iter().rev().filter(|_| kind == Kind::Table && (how.decided || !how.raised.is_empty()));
+        let read = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).find(|read| {
+            matches!(read.what, What::Read { .. })
+                && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                && read.meets(write)
+        });
+        if let Some(read) = read {
+            pairs.push((read, write));
+        }
+    }
+    pairs
+}
+
+fn found(
+    case: &Case<'_>,
+    code: &'static str,
+    read: &Event,
+    write: &Event,
+    message: String,
+    why: String,
+    sure: u8,
+) -> Hit {
+    let resource = write.resource.as_ref();
+    Hit {
+        code,
+        read: Some(read.site),
+        window: case.window(read, write),
+        write: write.site,
+        resource: resource.map_or_else(|| "?".into(), |r| r.name.to_string()),
+        scope: resource.map_or(Scope::Process, |r| case.needed(r.scope)),
+        sure,
+        message,
+        why,
+    }
+}
+
+/// Judges a pair by the locks around it; nothing if they protect it.
+fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, what: &str) -> Option<Hit> {
+    let shared = write.resource.as_ref().map_or(Scope::Process, |r| r.scope);
+    let needed = case.needed(shared);
+    if read.covered_with(write, needed) {
+        return None;
+    }
+    let because = &case.facts.because;
+    if let Some(lock) = read.held.iter().find(|held| write.held.iter().any(|h| h.region == held.region)) {
+        let message = format!("{what} is read and written under a lock of this {:?} only", lock.scope).to_lowercase();
+        let why = format!("the lock reaches as far as one {:?}, and {because}", lock.scope).to_lowercase();
+        return Some(found(case, "RC201", read, write, message, why, 1));
+    }
+    let again = read.held.iter().find(|held| write.held.iter().any(|h| h.lock == held.lock));
+    if again.is_some() {
+        let message =
+            format!("{what} is read under a lock and written under the same lock, but it is let go in between");
+        return Some(found(
+            case,
+            "RC105",
+            read,
+            write,
+            message,
+            "another caller can take the lock between the two".into(),
+            2,
+        ));
+    }
+    let inside = case.is_parallel(write) || case.window(read, write).is_some();
+    if !inside && needed <= Scope::Process {
+        // One process that never pauses in between is alone.
+        return None;
+    }
+    let message = format!("{what} is read, changed and written back without a lock: a change in between is lost");
+    let why = if inside {
+        "two calls of this process can both read before either writes".to_owned()
+    } else {
+        format!("nothing keeps another process from writing in between, and {because}")
+    };
+    Some(found(case, code, read, write, message, why, if inside { 2 } else { 1 }))
+}
+
+/// RC101 and RC107.
+pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for (read, write) in pairs(case, Kind::File) {
+        if read.early {
+            let message = "a file is written from a copy in memory that was read at the start".to_owned();
+            let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+            if case.needed(Scope::Host) > Scope::Process && !read.covered_with(write, Scope::Host) {
+                hits.push(found(case, "RC107", read, write, message, why, 1));
+            }
+            continue;
+        }
+        if let Some(kept) = kept_once(case, read) {
+            let message = "a file is written from a copy in memory that was read when it was first needed".to_owned();
+            let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+            if case.needed(Scope::Host) > Scope::Process && !kept.covered_with(write, Scope::Host) {
+                hits.push(found(case, "RC107", read, write, message, why, 1));
+            }
+            continue;
+        }
+        hits.extend(by_locks(case, "RC101", read, write, "a file"));
+    }
+}
+
+/// Something is read only if memory does not have it, and stays there: the memory's read.
+fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
+    let looked = read.guards.iter().filter_map(|id| case.trace.event(id));
+    let mut looked = looked.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory));
+    looked.find(|look| {
+        case.events().iter().any(|e| {
+            matches!(e.what, What::Write(_))
+                && e.deps.contains(read.id)
+                && e.resource.is_some()
+                && e.resource == look.resource
+        })
+    })
+}
+
+/// RC102 and RC106.
+pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for (read, write) in pairs(case, Kind::Table) {
+        if let Some(begin) = read.transaction.filter(|begin| write.transaction == Some(*begin)) {
+            let strict = case.trace.event(begin).is_some_and(|event| {
+                matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
+            });
+            let locked = matches!(read.what, What::Read { locks: true });
+            // A write before the read holds the row or, in SQLite, the database already.
+            let written = case.events().iter().any(|e| {
+                e.id < read.id
+                    && e.transaction == Some(begin)
+                    && matches!(e.what, What::Write(_))
+                    && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
+            });
+            if strict || locked || written {
+                continue;
+            }
+        }
+        // A column that counts the changes of the others is a version.
+        let counts =
+            matches!(&write.what, What::Write(how) if !how.raised.is_empty() && how.raised.len() < how.columns.len());
+        let hit = by_locks(case, if counts { "RC106" } else { "RC102" }, read, write, "a row");
+        hits.extend(hit.map(|mut hit| {
+            if hit.code == "RC106" {
+                "the row has a version, and the write does not compare it".clone_into(&mut hit.message);
+            }
+            hit
+        }));
+    }
+}
+
+/// RC103.
+pub(super) fn key(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for kind in [Kind::Key, Kind::Document] {
+        for (read, write) in pairs(case, kind) {
+            // A watched key, or a transaction that fails when somebody else was faster.
+            let strict = read.transaction.filter(|begin| write.transaction == Some(*begin)).is_some_and(|begin| {
+                case.trace.event(begin).is_some_and(|e| matches!(e.what, What::Begin { serializable: true, .. }))
+            });
+            if strict {
+                continue;
+            }
+            hits.extend(by_locks(case, "RC103", read, write, "a key"));
+        }
+    }
+}
+
+/// RC104: only where a pause lets others in; threads are for other tools.
+pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::Memory) else { continue };
+        if how.relative || how.deletes || write.always || write.handler || case.is_parallel(write) {
+            continue;
+        }
+        let same = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
+        // A map that is filled where it has a gap is a cache.
+        // And a flag that is set in the end says only that it has been there.
+        let guards = write.guards.iter().filter(|_| how.whole && !how.constant);
+        let reads = write.deps.iter().chain(guards).filter_map(|id| case.trace.event(id));
+        let reads: Vec<&Event> =
+            reads.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).filter(same).collect();
+        let Some(read) = reads.iter().max_by_key(|read| read.id) else { continue };
+        // Whoever sets it before others can run has it.
+        let claimed = case.events().iter().filter(same).any(|e| {
+            e.id > read.id && e.id < write.id && matches!(e.what, What::Write(_)) && case.window(read, e).is_none()
+        });
+        // A pause only where the map has nothing: then nothing of it is written back.
+        let paused = case.events().iter().any(|e| {
+            (read.id..write.id).contains(&e.id) && matches!(e.what, What::Suspend) && !e.guards.contains(read.id)
+        });
+        // The second round of something that calls itself is not another caller.
+        let again = case
+            .events()
+            .iter()
+            .take_while(|e| e.id < write.id)
+            .any(|e| matches!(e.what, What::Write(_)) && e.site == write.site && e.loops == write.loops);
+        if again || how.inserts && !paused {
+            continue;
+        }
+        if claimed || case.window(read, write).is_none() || read.covered_with(write, Scope::Thread) {
+            continue;
+        }
+        let message =
+            "a value in memory is read, others can run, and it is written because of what was read".to_owned();
+        hits.push(found(case, "RC104", read, write, message, "tasks of one process share it".into(), 1));
+    }
+}
+
+/// RC108.
+pub(super) fn snapshot(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        if write.resource.as_ref().is_none_or(|r| r.kind != Kind::File) {
+            continue;
+        }
+        if !write.detached || !how.whole || how.publishes || !case.is_read(write) || !write.held.is_empty() {
+            continue;
+        }
+        let state = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
+            matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)
+        });
+        let Some(state) = state else { continue };
+        let message = "state is saved by a write that nobody waits for".to_owned();
+        let why = "two of them can run at once, and the older state can be written last".into();
+        hits.push(found(case, "RC108", state, write, message, why, 1));
+    }
+}

@@ -1,0 +1,189 @@
+//! The rules: each judges a trace.
+
+mod fencing;
+mod files;
+mod handlers;
+mod inserts;
+mod locks;
+mod lost;
+mod mutexes;
+mod retries;
+
+use std::collections::BTreeSet;
+
+use crate::engine::{Event, Scope, Site, Trace, What};
+use crate::hir::Language;
+use crate::program::Program;
+use crate::schema::Schema;
+
+/// What is known about the whole program.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// How far the copies of the program reach that run at one time.
+    pub(crate) deployment: Scope,
+    /// Why, in words.
+    pub(crate) because: String,
+    /// Files that something reads.
+    pub(crate) read: BTreeSet<(Option<usize>, String)>,
+    /// Names, as [`like`] has them, of keys that are set only if they are not there.
+    pub(crate) locks: BTreeSet<String>,
+    /// And of locks that are given back or prolonged somewhere.
+    pub(crate) released: BTreeSet<String>,
+    /// Keys that the database enforces.
+    pub(crate) schema: Schema,
+}
+
+impl Facts {
+    pub(crate) fn new(deployment: Scope, because: &str) -> Self {
+        let (read, locks, released) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { deployment, because: because.to_owned(), read, locks, released, schema: Schema::default() }
+    }
+}
+
+/// Something that a rule found.
+#[derive(Debug, Clone)]
+pub(crate) struct Hit {
+    pub(crate) code: &'static str,
+    pub(crate) read: Option<Site>,
+    pub(crate) window: Option<Site>,
+    pub(crate) write: Site,
+    pub(crate) resource: String,
+    pub(crate) scope: Scope,
+    /// 0 low, 1 medium, 2 high.
+    pub(crate) sure: u8,
+    pub(crate) message: String,
+    pub(crate) why: String,
+}
+
+type Rule = fn(&Case<'_>, &mut Vec<Hit>);
+
+/// All rules, one line each.
+const RULES: &[Rule] = &[
+    lost::file,
+    lost::row,
+    lost::key,
+    lost::memory,
+    lost::snapshot,
+    files::check_then_act,
+    files::non_atomic_write,
+    files::fixed_temp_name,
+    files::error_as_empty,
+    locks::without_ttl,
+    locks::not_released,
+    locks::per_call,
+    locks::in_a_pool,
+    locks::for_update_outside,
+    mutexes::await_once,
+    mutexes::stale_unlink,
+    mutexes::fail_open,
+    fencing::release_without_token,
+    fencing::renew_without_token,
+    inserts::check_then_insert,
+    retries::effect_in_retry,
+    retries::without_backoff,
+    retries::key_deleted,
+    retries::short_window,
+    handlers::timer_without_leader,
+    handlers::hints_contradict,
+];
+
+/// A trace, and what it is judged by.
+pub(crate) struct Case<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) facts: &'a Facts,
+    pub(crate) program: &'a Program,
+}
+
+/// Where a name means one thing: a parameter's name says something in its own file only.
+pub(crate) fn known_in(name: &str, file: usize) -> (Option<usize>, String) {
+    let bytes = name.as_bytes();
+    let mut params = name.match_indices('$').filter(|(at, _)| {
+        let after = bytes.get(at + 1).is_some_and(|c| c.is_ascii_alphabetic() || *c == b'_');
+        after && at.checked_sub(1).and_then(|before| bytes.get(before)) != Some(&b'.')
+    });
+    (params.next().map(|_| file), name.to_owned())
+}
+
+/// A name without what is put into it: the same in every function.
+pub(crate) fn like(name: &str) -> String {
+    let (mut short, mut depth) = (String::new(), 0_u32);
+    for c in name.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => short.push(c),
+            _ => {}
+        }
+    }
+    if short.starts_with('$') && !name.contains('{') { "$".to_owned() } else { short }
+}
+
+/// All that is wrong in a trace.
+pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for rule in RULES {
+        rule(case, &mut hits);
+    }
+    hits
+}
+
+impl Case<'_> {
+    fn events(&self) -> &[Event] {
+        self.trace.events()
+    }
+
+    fn language(&self, event: &Event) -> Language {
+        self.program.module(event.site.file).language
+    }
+
+    /// A point between the two where others can run, if there is one inside this process.
+    fn window(&self, from: &Event, to: &Event) -> Option<Site> {
+        let between = self.events().iter().filter(|e| e.id > from.id && e.id <= to.id);
+        let pauses = |e: &&Event| {
+            matches!(e.what, What::Suspend)
+                && e.meets(to)
+                // Of something that goes on by itself only its own pauses count.
+                && (!e.detached || e.path.iter().all(|arm| to.path.contains(arm)))
+        };
+        between.filter(pauses).map(|e| e.site).next()
+    }
+
+    /// Whether calls of one process run at the same time by themselves.
+    fn is_parallel(&self, event: &Event) -> bool {
+        matches!(self.language(event), Language::Go | Language::Rust)
+    }
+
+    /// Whether something reads the file that is written here.
+    fn is_read(&self, write: &Event) -> bool {
+        let name = write.resource.as_ref().map(|r| &r.name);
+        name.is_some_and(|name| self.facts.read.contains(&known_in(name, write.site.file)))
+    }
+
+    /// How far a lock has to reach to protect this.
+    fn needed(&self, shared: Scope) -> Scope {
+        shared.min(self.facts.deployment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_same_whatever_is_put_into_it() {
+        assert_eq!(like("lock:${$name}"), like("lock:${$job.id}"));
+        assert_eq!(like("$key"), like("$k"));
+        assert_ne!(like("lock:${$name}"), like("session:${$name}"));
+        assert_eq!(like("a}b{c"), "ab");
+    }
+
+    #[test]
+    fn a_parameter_names_a_file_in_its_own_file_only() {
+        let known = |name: &str| known_in(name, 3).0;
+        assert_eq!(known("$path"), Some(3));
+        assert_eq!(known("/data/${$name}.json"), Some(3));
+        assert_eq!(known("Store.$path"), None);
+        assert_eq!(known("/data/notes.json"), None);
+        assert_eq!(known("costs $"), None);
+    }
+}

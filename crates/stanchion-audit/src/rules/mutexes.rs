@@ -1,0 +1,119 @@
+//! RC207 - RC209: locks that people make themselves, or go on without.
+
+use super::{Case, Hit};
+use crate::engine::{Event, Kind, Scope, What};
+
+fn hit(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, scope: Scope, text: (&str, &str)) -> Hit {
+    let resource = write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.clone());
+    let (message, why) = (text.0.into(), text.1.into());
+    Hit {
+        code,
+        read: Some(read.site),
+        window: case.window(read, write),
+        write: write.site,
+        resource: resource.to_string(),
+        scope,
+        sure: 1,
+        message,
+        why,
+    }
+}
+
+fn is_write(event: &Event) -> bool {
+    matches!(event.what, What::Write(_))
+}
+
+/// RC207: looked at, waited for, and taken without a second look.
+pub(super) fn await_once(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        if !is_write(write) || write.resource.as_ref().is_none_or(|r| r.kind != Kind::Memory) {
+            continue;
+        }
+        let same = |e: &&Event| e.resource == write.resource;
+        let reads =
+            case.events().iter().filter(|e| e.id < write.id && matches!(e.what, What::Read { .. })).filter(same);
+        let reads: Vec<&Event> = reads.collect();
+        let waited = |read: &Event| {
+            case.events().iter().find(|e| {
+                matches!(e.what, What::Suspend)
+                    && !e.detached
+                    && e.stack == write.stack
+                    && read.stack == write.stack
+                    && (read.id..write.id).contains(&e.id)
+                    && e.guards.contains(read.id)
+                    && e.loops == write.loops
+                    && !write.guards.contains(read.id)
+            })
+        };
+        let Some((read, wait)) = reads.iter().find_map(|read| Some((*read, waited(read)?))) else { continue };
+        let looks_again = reads.iter().any(|e| e.id > wait.id);
+        let already = case.events().iter().filter(same).any(|e| is_write(e) && (wait.id..write.id).contains(&e.id));
+        // It is a lock if it is given back after the work.
+        let given_back = case
+            .events()
+            .iter()
+            .filter(same)
+            .any(|e| is_write(e) && e.id > write.id && e.suspends > write.suspends && e.stack == write.stack);
+        if looks_again || already || !given_back || !write.held.is_empty() {
+            continue;
+        }
+        let text = (
+            "who holds it is waited for once, and then it is taken without a second look",
+            "all who waited go on together",
+        );
+        hits.push(hit(case, "RC207", read, write, Scope::Process, text));
+    }
+}
+
+/// RC208: what looked old may be new when it is removed.
+pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        if !how.deletes || resource.kind != Kind::File || !write.held.is_empty() {
+            continue;
+        }
+        let taken = case.events().iter().any(|e| {
+            matches!(&e.what, What::Write(w) if w.creates) && e.resource.as_ref().is_some_and(|r| r.is(resource))
+        });
+        let look = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|e| {
+            matches!(e.what, What::Check | What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource))
+        });
+        if let (true, Some(look)) = (taken, look) {
+            let text = (
+                "a lock file that looks old is removed",
+                "between the look and the removal it can be given back and taken anew: then a live lock is removed",
+            );
+            hits.push(hit(case, "RC208", look, write, Scope::Host, text));
+        }
+    }
+}
+
+/// RC209: without the lock, all the same.
+pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        let What::Acquire(lock) = &event.what else { continue };
+        let released =
+            case.events().iter().any(|e| matches!(&e.what, What::Release { lock: l, .. } if *l == lock.lock));
+        if !(lock.open || lock.tries && released) {
+            continue;
+        }
+        let mut inside = case.events().iter().filter(|e| e.held.iter().any(|held| held.region == event.id));
+        let acts = |e: &&Event| match &e.what {
+            What::Write(how) => {
+                let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory);
+                lasting && !how.compares && !how.creates && (!how.deletes || !lock.tries)
+            }
+            What::Effect(effect) => !effect.safe && !effect.keyed,
+            _ => false,
+        };
+        let Some(write) = inside.find(acts) else { continue };
+        // Whoever looks at the answer first knows.
+        let asked = |e: &Event| e.guards.contains(event.id) || event.deps.iter().any(|id| e.guards.contains(id));
+        if !lock.open && asked(write) {
+            continue;
+        }
+        let text =
+            ("the work is done whether the lock was taken or not", "when it cannot be had, two do the work at once");
+        hits.push(hit(case, "RC209", event, write, lock.scope, text));
+    }
+}

@@ -1,0 +1,125 @@
+//! RC402 - RC405: what is done again.
+
+use super::{Case, Hit};
+use crate::engine::{Entry, Event, Kind, Scope, What};
+
+/// RC402.
+pub(super) fn effect_in_retry(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        let What::Effect(effect) = &event.what else { continue };
+        if effect.safe || effect.keyed || !event.retried {
+            continue;
+        }
+        hits.push(Hit {
+            code: "RC402",
+            read: None,
+            window: None,
+            write: event.site,
+            resource: event.resource.as_ref().map_or_else(|| effect.method.to_string(), |r| r.name.to_string()),
+            scope: Scope::Cluster,
+            sure: 1,
+            message: format!("a {} without an idempotency key is tried again", effect.method),
+            why: "a try whose answer was lost has had its effect, and the next one has it again".into(),
+        });
+    }
+}
+
+fn hit(code: &'static str, read: Option<&Event>, write: &Event, sure: u8, message: &str, why: &str) -> Hit {
+    Hit {
+        code,
+        read: read.map(|read| read.site),
+        window: None,
+        write: write.site,
+        resource: write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.to_string()),
+        scope: Scope::Cluster,
+        sure,
+        message: message.into(),
+        why: why.into(),
+    }
+}
+
+/// RC403: at once, or at the same moment as all others.
+pub(super) fn without_backoff(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for event in case.events() {
+        if !matches!(event.what, What::Effect(_)) || !event.retried {
+            continue;
+        }
+        let Some(inner) = event.loops.last() else { continue };
+        let sleeps = case.events().iter().filter(|e| e.loops.contains(inner));
+        let spreads =
+            sleeps.into_iter().any(|e| matches!(e.what, What::Sleep { growing, random } if growing || random));
+        if !spreads {
+            let why = "those who failed together come again together";
+            hits.push(hit("RC403", None, event, 0, "a failed call is repeated without a pause that grows", why));
+        }
+    }
+}
+
+/// RC404: the call may have run.
+pub(super) fn key_deleted(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        if !how.deletes
+            || !write.handler
+            || write.told
+            || !matches!(resource.kind, Kind::Key | Kind::Table | Kind::Document)
+        {
+            continue;
+        }
+        let reserved = case.events().iter().find(|e| {
+            e.id < write.id
+                && !e.handler
+                && matches!(&e.what, What::Write(w) if w.creates || w.inserts)
+                && e.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
+        });
+        let Some(reserved) = reserved else { continue };
+        let called = case.events().iter().find(|e| {
+            (reserved.id..write.id).contains(&e.id)
+                && !e.handler
+                && matches!(&e.what, What::Effect(effect) if !effect.safe && !effect.keyed)
+        });
+        if let Some(called) = called {
+            let why = "after a timeout the call may have run, and whoever comes next runs it again";
+            hits.push(hit("RC404", Some(called), write, 1, "a key is given up because the call failed", why));
+        }
+    }
+}
+
+/// Senders repeat for hours and days.
+const WINDOW_LEAST: f64 = 3600.0;
+
+/// RC405: forgotten before it comes again.
+pub(super) fn short_window(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    if !matches!(case.trace.root.entry, Entry::Route | Entry::Consumer) {
+        return;
+    }
+    let acts_on = |id| {
+        let mut acts =
+            case.events().iter().filter(|e| matches!(&e.what, What::Effect(effect) if !effect.safe && !effect.keyed));
+        acts.any(|e| e.guards.contains(id))
+    };
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        let forgotten = case.events().iter().any(|e| {
+            matches!(&e.what, What::Write(w) if w.deletes) && e.resource.as_ref().is_some_and(|r| r.is(resource))
+        });
+        if forgotten {
+            continue;
+        }
+        if how.creates && how.ttl.is_some_and(|ttl| ttl < WINDOW_LEAST) && acts_on(write.id) {
+            let why = "who sends it may send it again later than that, and it is done again";
+            hits.push(hit("RC405", None, write, 0, "what was handled is remembered for less than an hour", why));
+        }
+        if resource.kind == Kind::Memory && how.inserts {
+            let asked = write
+                .guards
+                .iter()
+                .filter_map(|id| case.trace.event(id))
+                .find(|e| e.resource.as_ref().is_some_and(|r| r.is(resource)) && acts_on(e.id));
+            if let Some(asked) = asked {
+                let why = "it is forgotten with the process, and each process has its own";
+                hits.push(hit("RC405", Some(asked), write, 0, "what was handled is remembered in memory only", why));
+            }
+        }
+    }
+}
