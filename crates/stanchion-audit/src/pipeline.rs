@@ -69,7 +69,11 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
-            let Some(module) = module else { continue };
+            let Some(module) = module else {
+                let text = "not analysed: the parser finds no way through it".to_owned();
+                notes.push(Note { path: file.path.clone(), line: 0, text });
+                continue;
+            };
             if let Some(line) = module.errors.first() {
                 let text = format!("not all of it was understood: {} lines with syntax errors", module.errors.len());
                 notes.push(Note { path: file.path.clone(), line: *line, text });

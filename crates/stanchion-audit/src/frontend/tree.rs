@@ -1,12 +1,19 @@
 //! A parsed file, and what every front-end needs of it.
 
-use tree_sitter::{Node, Parser};
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use crate::hir::{Comment, Span};
 
 /// Nested deeper than this, an expression is taken as [`ExprKind::Other`](crate::hir::ExprKind::Other): generated and
 /// minified code must not cost the stack.
 pub(crate) const DEPTH_MOST: u32 = 200;
+
+/// How often the parser may report progress, which it does after a fixed number of steps: so often whatever the text is,
+/// and so often for each KiB of it. Code needs a tenth of it; in what is none, the search for a repair can take minutes.
+/// Steps and not seconds, so that a busy machine does not change what is found.
+const REPORTS_MOST: (usize, usize) = (2_000, 400);
 
 /// A syntax tree and its text.
 pub(crate) struct Tree<'a> {
@@ -15,11 +22,18 @@ pub(crate) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Parses; `None` if the grammar does not load.
+    /// Parses; `None` if the grammar does not load, or if parsing would take too long.
     pub(crate) fn parse(text: &'a str, grammar: &tree_sitter::Language) -> Option<Self> {
         let mut parser = Parser::new();
         parser.set_language(grammar).ok()?;
-        let tree = parser.parse(text, None)?;
+        let mut left = REPORTS_MOST.0.saturating_add((text.len() >> 10).saturating_mul(REPORTS_MOST.1));
+        let mut stop = |_: &ParseState| {
+            left = left.saturating_sub(1);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut stop);
+        let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+        let tree = parser.parse_with_options(&mut read, None, Some(options))?;
         Some(Self { text, tree })
     }
 
