@@ -44,6 +44,8 @@ use crate::program::Program;
 const CALLS_DEEP: usize = 12;
 /// Expressions and statements of one entry point.
 const STEPS_MOST: u32 = 60_000;
+/// The same of all entry points of a file together: handlers inside of handlers are entry points each.
+const WORK_MOST: u32 = 3_000_000;
 /// Events of one entry point.
 const EVENTS_MOST: usize = 4_000;
 
@@ -110,6 +112,7 @@ pub(crate) struct Engine<'p> {
     events: Vec<Event>,
     early: Vec<Event>,
     steps: u32,
+    work: u32,
     cut: bool,
     branches: u32,
     /// The present statement.
@@ -201,6 +204,7 @@ impl<'p> Engine<'p> {
             events: Vec::new(),
             early: Vec::new(),
             steps: 0,
+            work: 0,
             cut: false,
             branches: 0,
             at: Span::default(),
@@ -291,7 +295,9 @@ impl<'p> Engine<'p> {
 
     fn step(&mut self) -> bool {
         self.steps += 1;
-        let go = self.steps < STEPS_MOST && self.events.len().max(self.early.len()) < EVENTS_MOST;
+        self.work = self.work.saturating_add(1);
+        let enough = self.steps >= STEPS_MOST || self.work >= WORK_MOST;
+        let go = !enough && self.events.len().max(self.early.len()) < EVENTS_MOST;
         self.cut |= !go;
         go
     }

@@ -22,6 +22,7 @@ use stanchion_audit::format::{Format, Look};
 
 use self::mutate::{Random, mutate};
 use self::seeds::{Seed, seeds};
+use crate::files_of;
 use crate::measure::{Meter, Spent, Watch};
 
 /// A program of a few files costs less, however it looks. Debug builds are slower.
@@ -172,9 +173,32 @@ fn fuzz(seconds: u64, seed: u64, kept: &Path) -> Result<String, String> {
     if bad.is_empty() { Ok(line) } else { Err(format!("{line}\n{}", bad.join("\n"))) }
 }
 
-/// `STANCHION_FUZZ_SECONDS` and `STANCHION_FUZZ_SEED` make another run; `STANCHION_FUZZ_KEEP` is where bad programs go.
+/// Looks again at a program that was kept: at each file alone, then at all.
+fn replay(folder: &Path) {
+    let mut paths = Vec::new();
+    files_of(folder, &mut paths);
+    let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+    let read = |path: &PathBuf| File { path: name(path), text: fs::read_to_string(path).unwrap() };
+    let mut programs: Vec<(String, Vec<File>)> = paths.iter().map(|path| (name(path), vec![read(path)])).collect();
+    programs.push(("all".to_owned(), paths.iter().map(read).collect()));
+    let place = tempfile::tempdir().unwrap();
+    let mut bad = 0;
+    for (name, files) in programs {
+        let mut spent = Spent::default();
+        let problem = judge(&files, &place.path().join("program"), true, &mut spent);
+        bad += usize::from(problem.is_some());
+        eprintln!("{name}: {spent}; {}", problem.as_deref().unwrap_or("fine"));
+    }
+    assert_eq!(bad, 0);
+}
+
+/// `STANCHION_FUZZ_SECONDS` and `STANCHION_FUZZ_SEED` make another run; `STANCHION_FUZZ_KEEP` is where bad programs go;
+/// with `STANCHION_FUZZ_REPLAY`, one of them is looked at again.
 #[test]
 fn mutated_programs_break_nothing() {
+    if let Some(folder) = std::env::var_os("STANCHION_FUZZ_REPLAY") {
+        return replay(Path::new(&folder));
+    }
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (seconds, seed) = (number("STANCHION_FUZZ_SECONDS").unwrap_or(4), number("STANCHION_FUZZ_SEED").unwrap_or(7));
     let kept = std::env::var_os("STANCHION_FUZZ_KEEP")
