@@ -285,6 +285,11 @@ impl<'p> Engine<'p> {
         }
     }
 
+    /// What words mean to the libraries of the present file.
+    fn words(&self) -> &'p crate::models::Words {
+        self.models.words(self.language(self.file()))
+    }
+
     fn file(&self) -> usize {
         self.frames.last().map_or(0, |frame| frame.file)
     }
