@@ -29,12 +29,16 @@ fn look(folder: &Path) -> Report {
 }
 
 fn look_at(base: &Path, root: &Path) -> Report {
+    look_within(base, root, Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 }))
+}
+
+/// `most` is processor time.
+fn look_within(base: &Path, root: &Path, most: Duration) -> Report {
     let mut config = Config::default();
     config.instances = Some(stanchion_audit::config::Instances::Many);
     let meter = Meter::start();
     let report = audit(base, &[root.to_owned()], &config).unwrap().report;
     let spent = meter.stop();
-    let most = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
     assert!(spent.time < most && spent.memory < 500 << 20, "{spent}");
     report
 }
@@ -238,6 +242,16 @@ fn calls_that_go_in_circles_or_multiply_take_bounded_time() {
         ),
     ]);
     assert_eq!(look(folder.path()).files, 4);
+}
+
+/// Each is an entry point, and each stands in all the branches around it.
+#[test]
+fn handlers_inside_of_handlers_take_bounded_time() {
+    let handler = "cron.schedule('* * * * *', async () => {\n  const mine = await redis.set('a', '1', 'EX', 9, 'NX');\n  if (!mine) return;\n  counters.set('a', (counters.get('a') ?? 0) + 1);\n";
+    let head = "import cron from 'node-cron';\nimport Redis from 'ioredis';\nconst redis = new Redis();\nconst counters = new Map<string, number>();\n";
+    let folder = texts(&[("nested.ts", &format!("{head}{}", handler.repeat(400)))]);
+    let most = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 2_500 });
+    look_within(folder.path(), folder.path(), most);
 }
 
 /// What a program wrote is not for people to change: it is analysed, and never severe.
