@@ -54,10 +54,10 @@ impl Show<'_> {
         let mut out = String::new();
         for stmt in body {
             let (head, parts) = self.parts(stmt);
-            let _ = writeln!(out, "{}{head}", "  ".repeat(depth));
+            writeln!(out, "{}{head}", "  ".repeat(depth)).unwrap();
             for (at, (word, body)) in parts.into_iter().enumerate() {
                 if at > 0 || !word.is_empty() {
-                    let _ = writeln!(out, "{}{word}", "  ".repeat(depth));
+                    writeln!(out, "{}{word}", "  ".repeat(depth)).unwrap();
                 }
                 out.push_str(&self.lines(body, depth + 1));
             }
