@@ -9,6 +9,7 @@ mod engines;
 mod guarantees;
 mod packages;
 mod peers;
+mod rules;
 mod shared;
 mod shell;
 mod summary;
@@ -37,7 +38,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: peers::run,
     },
     Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
-    Subcommand { name: "check", about: "paths in documents, licences, forbidden dependencies", run: check::run },
+    Subcommand {
+        name: "check",
+        about: "paths in documents, rule pages, licences, forbidden dependencies",
+        run: check::run,
+    },
+    Subcommand { name: "rules", about: "write docs/rules from the auditor's rules", run: rules::run },
     Subcommand {
         name: "test",
         about: "engines, peers, all tests, all doc tests, one summary: test [FILTER...]",

@@ -1,10 +1,14 @@
 //! From files to hits.
 
+mod subjects;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::checklist::Subject;
 use crate::engine::{Engine, Entry, Kind, Scope, Site, Trace, What};
 use crate::error::Error;
 use crate::models::Models;
@@ -27,8 +31,7 @@ pub(crate) type Found = (Hit, BTreeSet<String>);
 /// Where a hit is, and which: several tools may lead to the same two lines.
 type Key = (Site, &'static str, Option<Site>);
 
-/// All that is found in a program. Every file is interpreted twice: what a rule says of one may depend on what another
-/// does, and all traces together would need too much memory.
+/// All that is found in a program.
 pub(crate) fn hits(
     program: &Program,
     models: &Models,
@@ -36,26 +39,50 @@ pub(crate) fn hits(
     deployment: Scope,
     because: &str,
 ) -> Vec<Found> {
+    look(program, models, schema, deployment, because, &|_, _| {}).0
+}
+
+/// All that is found in a program, and what it is about. Every file is interpreted twice: what a rule says of one may depend
+/// on what another does, and all traces together would need too much memory. `tell` hears how much of all is done.
+pub(crate) fn look(
+    program: &Program,
+    models: &Models,
+    schema: &Schema,
+    deployment: Scope,
+    because: &str,
+    tell: &(dyn Fn(usize, usize) + Sync),
+) -> (Vec<Found>, BTreeSet<Subject>) {
+    let done = AtomicUsize::new(0);
+    let tick = || tell(done.fetch_add(1, Ordering::Relaxed) + 1, program.len() * 2);
     let nothing = || Facts::new(deployment, because);
     let files = || (0..program.len()).into_par_iter();
     let each = files().map(|file| {
-        let mut facts = nothing();
-        Engine::new(program, models).run(file).iter().for_each(|trace| learn(&mut facts, trace));
-        facts
+        let (mut facts, mut about) = (nothing(), BTreeSet::new());
+        for trace in &Engine::new(program, models).run(file) {
+            learn(&mut facts, trace);
+            subjects::of(trace, &mut about);
+        }
+        tick();
+        (facts, about)
     });
-    let mut facts = each.collect::<Vec<_>>().into_iter().fold(nothing(), |mut all, one| {
-        all.read.extend(one.read);
-        all.locks.extend(one.locks);
-        all.released.extend(one.released);
-        all
-    });
+    let (mut facts, mut subjects) = (nothing(), BTreeSet::new());
+    for (one, about) in each.collect::<Vec<_>>() {
+        facts.read.extend(one.read);
+        facts.locks.extend(one.locks);
+        facts.released.extend(one.released);
+        subjects.extend(about);
+    }
     facts.schema = schema.clone();
-    let each = files().map(|file| judged(program, models, file, &facts));
+    let each = files().map(|file| {
+        let found = judged(program, models, file, &facts);
+        tick();
+        found
+    });
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
     for (key, (hit, callers)) in each.collect::<Vec<_>>().into_iter().flatten() {
         found.entry(key).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
     }
-    found.into_values().collect()
+    (found.into_values().collect(), subjects)
 }
 
 /// What a trace says to others.

@@ -6,6 +6,9 @@ use super::snippet::{self, cut};
 use super::{Look, Report, Summary, flat, lines};
 use crate::finding::{Finding, Severity, Sources};
 
+/// More notes would hide the findings.
+const NOTES_MOST: usize = 20;
+
 /// Writes each open finding with its excerpt, then the notes, then a table by rule and severity.
 ///
 /// # Errors
@@ -26,8 +29,11 @@ pub fn write(out: &mut impl Write, report: &Report, sources: Sources<'_>, look: 
         one(out, finding, sources, paint, width)?;
         writeln!(out)?;
     }
-    for note in &report.notes {
+    for note in report.notes.iter().take(NOTES_MOST) {
         paragraph(out, paint, "note", &note.to_string(), width)?;
+    }
+    if let Some(more) = report.notes.len().checked_sub(NOTES_MOST).filter(|more| *more > 0) {
+        paragraph(out, paint, "note", &format!("and {more} more; the format json has all of them"), width)?;
     }
     if !report.notes.is_empty() {
         writeln!(out)?;
@@ -78,19 +84,7 @@ fn table(out: &mut impl Write, summary: &Summary, paint: Paint, width: usize) ->
         let Summary { high, medium, low, .. } = summary;
         writeln!(out, "{:<6} {:<names$} {high:>6} {medium:>6} {low:>6}\n", "", "all")?;
     }
-    let plural = |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
-    let mut line = match summary.findings {
-        0 => "no findings".to_owned(),
-        count => plural(count, "finding"),
-    };
-    let (files, lines) = (plural(summary.files, "file"), plural(summary.lines, "line"));
-    line.push_str(&format!(" in {files}, {lines}, {} ms", summary.millis));
-    let (suppressed, known, gone) = (summary.suppressed, summary.known, summary.gone);
-    let others = [(suppressed, "suppressed"), (known, "in the baseline"), (gone, "gone from the baseline")];
-    for (at, (count, word)) in others.iter().filter(|(count, _)| *count > 0).enumerate() {
-        line.push_str(&format!("{} {count} {word}", if at == 0 { ";" } else { "," }));
-    }
-    wrapped(&line, width).iter().try_for_each(|line| writeln!(out, "{line}"))
+    wrapped(&summary.line(), width).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// Lines of at most `width` characters; longer words are cut in two.

@@ -320,7 +320,7 @@ fn path_of(error: &ignore::Error, depth: u32) -> Option<&Path> {
 }
 
 /// The path below the base, or as given.
-fn shown(base: &Path, path: &Path) -> String {
+pub(crate) fn shown(base: &Path, path: &Path) -> String {
     let below = match (std::path::absolute(base), std::path::absolute(path)) {
         (Ok(base), Ok(full)) => full.strip_prefix(&base).ok().map(slashed),
         _ => None,

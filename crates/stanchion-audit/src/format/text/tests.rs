@@ -33,7 +33,7 @@ code   rule               high medium    low
 RC101  lost-update-file      1      0      0
        all                   1      0      0
 
-1 finding in 12 files, 3456 lines, 78 ms; 1 suppressed, 1 in the baseline
+1 finding (1 high) in 12 files, 3456 lines, 78 ms; 1 not analysed, 1 suppressed, 1 in the baseline
 ";
     assert_eq!(text, expected);
 }
