@@ -157,6 +157,7 @@ pub(crate) struct Function {
     /// Names of outer scopes that it assigns to: Python's `global` and `nonlocal`.
     pub(crate) outer: Vec<String>,
     /// The return type as written.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a fact of the language that no rule needs yet"))]
     pub(crate) returns: Option<String>,
     /// Where.
     pub(crate) span: Span,
@@ -219,7 +220,12 @@ pub(crate) enum StmtKind {
     /// `try`.
     Try { body: Vec<Stmt>, handlers: Vec<Handler>, otherwise: Vec<Stmt>, finally: Vec<Stmt> },
     /// `with a as b, c:`; JavaScript's `using`, Java's try-with-resources.
-    With { items: Vec<(Expr, Option<Pattern>)>, body: Vec<Stmt>, is_async: bool },
+    With {
+        items: Vec<(Expr, Option<Pattern>)>,
+        body: Vec<Stmt>,
+        #[cfg_attr(not(test), expect(dead_code, reason = "a fact of the language that no rule needs yet"))]
+        is_async: bool,
+    },
     /// `switch`, `match`; an arm without tests is the default. The subject is bound by `binds` (Rust, Python).
     Switch { subject: Expr, arms: Vec<Arm> },
     /// Go's `defer`.

@@ -327,11 +327,6 @@ impl Models {
     pub(crate) fn has(&self, language: Language, on: &str, name: &str) -> bool {
         !self.calls(language, on, name).is_empty()
     }
-
-    /// Whether any model has a call of this name.
-    pub(crate) fn knows(&self, language: Language, name: &str) -> bool {
-        self.set(language).is_some_and(|set| set.calls.contains_key(name))
-    }
 }
 
 impl Set {

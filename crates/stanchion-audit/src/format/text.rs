@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use super::snippet::{self, cut};
 use super::{Look, Report, Summary, flat, lines};
-use crate::finding::{Finding, Severity, Sources};
+use crate::finding::{Finding, Severity, Sources, Surface};
 
 /// More notes would hide the findings.
 const NOTES_MOST: usize = 20;
 
-/// Writes each open finding with its excerpt, then the notes, then a table by rule and severity.
+/// Writes each open finding with its excerpt, then the notes, then a table if there are several rules, and one line
+/// with the sums.
 ///
 /// # Errors
 /// Those of `out`.
@@ -50,7 +51,13 @@ fn one(out: &mut impl Write, finding: &Finding, sources: Sources<'_>, paint: Pai
     let place = flat(&format!("{}:{}{function}", finding.path, lines(finding.line, finding.end_line)));
     writeln!(out, "  {} {place}", paint.dim("-->"))?;
     out.write_all(snippet::write(finding, sources, paint, width).as_bytes())?;
-    let facts = format!("{confidence} confidence, scope {scope}, {} code, {}", finding.surface, finding.resource);
+    let mut facts = format!("{confidence} confidence, scope {scope}");
+    if finding.surface != Surface::Product {
+        facts.push_str(&format!(", {} code", finding.surface));
+    }
+    if !finding.resource.is_empty() {
+        facts.push_str(&format!(", {}", finding.resource));
+    }
     let parts =
         [("what", &facts), ("why", &finding.why), ("fix", &finding.fix.plain), ("stanchion", &finding.fix.stanchion)];
     parts
@@ -69,7 +76,7 @@ fn paragraph(out: &mut impl Write, paint: Paint, word: &str, text: &str, width: 
 }
 
 fn table(out: &mut impl Write, summary: &Summary, paint: Paint, width: usize) -> io::Result<()> {
-    if !summary.rules.is_empty() {
+    if summary.rules.len() > 1 {
         let names = summary.rules.values().map(|count| count.name.chars().count()).max().unwrap_or(0);
         let names = names.clamp(4, width.saturating_sub(32).max(4));
         writeln!(

@@ -39,10 +39,6 @@ impl Default for Limits {
 pub(crate) struct Source {
     /// Its path below the base, with `/`.
     pub(crate) path: String,
-    /// Where it is.
-    pub(crate) full: PathBuf,
-    /// Bytes on disk.
-    pub(crate) size: u64,
     /// Its grammar; `None` for configuration.
     pub(crate) dialect: Option<Dialect>,
     /// What it is for.
@@ -279,7 +275,7 @@ fn read(candidate: Candidate, limits: Limits) -> Result<Option<Source>, Note> {
     }
     let is_generated = dialect.is_some() && is_generated(name, &text);
     let surface = if is_generated { Surface::Generated } else { Surface::of(&below) };
-    Ok(Some(Source { path, full, size, dialect, surface, text }))
+    Ok(Some(Source { path, dialect, surface, text }))
 }
 
 /// The dialect of a script by its first line.
