@@ -11,6 +11,7 @@ mod packages;
 mod peers;
 mod shared;
 mod shell;
+mod sources;
 mod summary;
 mod test;
 
