@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::engine::{Engine, Entry, Kind, Scope, Site, Trace, What};
+use crate::engine::{Engine, Entry, Scope, Site};
 use crate::error::Error;
 use crate::models::Models;
 use crate::program::Program;
-use crate::rules::{Case, Facts, Hit, judge, known_in, like};
+use crate::rules::{Case, Facts, Hit, Learned, judge};
 use crate::schema::Schema;
 
 /// Interpreting follows calls into calls: deep, but bounded.
@@ -27,8 +27,12 @@ pub(crate) type Found = (Hit, BTreeSet<String>);
 /// Where a hit is, and which: several tools may lead to the same two lines.
 type Key = (Site, &'static str, Option<Site>);
 
-/// All that is found in a program. Every file is interpreted twice: what a rule says of one may depend on what another
-/// does, and all traces together would need too much memory.
+fn key(hit: &Hit) -> Key {
+    (hit.write, hit.code, hit.read)
+}
+
+/// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
+/// too much memory; what a rule says of one may depend on what another does, which is decided in the end.
 pub(crate) fn hits(
     program: &Program,
     models: &Models,
@@ -36,56 +40,39 @@ pub(crate) fn hits(
     deployment: Scope,
     because: &str,
 ) -> Vec<Found> {
-    let nothing = || Facts::new(deployment, because);
-    let files = || (0..program.len()).into_par_iter();
-    let each = files().map(|file| {
-        let mut facts = nothing();
-        Engine::new(program, models).run(file).iter().for_each(|trace| learn(&mut facts, trace));
-        facts
-    });
-    let mut facts = each.collect::<Vec<_>>().into_iter().fold(nothing(), |mut all, one| {
-        all.read.extend(one.read);
-        all.locks.extend(one.locks);
-        all.released.extend(one.released);
-        all
-    });
-    facts.schema = schema.clone();
-    let each = files().map(|file| judged(program, models, file, &facts));
+    let facts = Facts { deployment, because: because.to_owned(), schema: schema.clone() };
+    let each = (0..program.len()).into_par_iter().map(|file| judged(program, models, file, &facts));
+    let (mut learned, mut judged) = (Learned::default(), Vec::new());
+    for (says, hits) in each.collect::<Vec<_>>() {
+        learned.add(says);
+        judged.extend(hits);
+    }
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for (key, (hit, callers)) in each.collect::<Vec<_>>().into_iter().flatten() {
-        found.entry(key).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
+    for (hit, callers) in judged.into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
+        found.entry(key(&hit)).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
     }
     found.into_values().collect()
 }
 
-/// What a trace says to others.
-fn learn(facts: &mut Facts, trace: &Trace) {
-    for event in trace.events() {
-        match &event.what {
-            What::Acquire(lock) if lock.tries => drop(facts.locks.insert(like(&lock.lock))),
-            What::Release { lock, .. } | What::Renew { lock, .. } => drop(facts.released.insert(like(lock))),
-            _ => {}
-        }
-        if let (What::Read { .. }, Some(r)) = (&event.what, &event.resource)
-            && r.kind == Kind::File
-        {
-            facts.read.insert(known_in(&r.name, event.site.file));
-        }
-    }
-}
-
-fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> BTreeMap<Key, Found> {
-    let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for trace in &Engine::new(program, models).run(file) {
-        for hit in judge(&Case { trace, facts, program }) {
-            let key = (hit.write, hit.code, hit.read);
-            let (_, callers) = found.entry(key).or_insert_with(|| (hit, BTreeSet::new()));
-            if trace.root.entry != Entry::Loose {
+/// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing.
+fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> (Learned, Vec<Found>) {
+    let (mut learned, mut found): (Learned, Vec<Found>) = Default::default();
+    let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
+    Engine::new(program, models).run(file, &mut |trace| {
+        learned.learn(&trace);
+        for hit in judge(&Case { trace: &trace, facts, program }) {
+            let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
+                found.push((hit, BTreeSet::new()));
+                found.len() - 1
+            });
+            if trace.root.entry != Entry::Loose
+                && let Some((_, callers)) = found.get_mut(at)
+            {
                 callers.insert(trace.root.name.to_string());
             }
         }
-    }
-    found
+    });
+    (learned, found)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::models::Models;
 use crate::program::{Program, Source};
 use crate::rules::Hit;
 use crate::schema::Schema;
-use crate::suppress::suppress;
+use crate::suppress::{self, suppress};
 use crate::walk::{self, Limits};
 
 /// What was looked at and what was found.
@@ -69,7 +69,11 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
-            let Some(module) = module else { continue };
+            let Some(mut module) = module else { continue };
+            // Much of all text is comments, and only a file that suppresses something needs them.
+            if !module.comments.iter().any(|comment| comment.text.contains(suppress::MARK)) {
+                module.comments = Vec::new();
+            }
             if let Some(line) = module.errors.first() {
                 let text = format!("not all of it was understood: {} lines with syntax errors", module.errors.len());
                 notes.push(Note { path: file.path.clone(), line: *line, text });
@@ -93,7 +97,7 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         let texts: BTreeMap<String, Arc<str>> =
             code.iter().map(|file| (file.path.clone(), file.text.as_str().into())).collect();
         finding::finish(&mut findings, &|path| texts.get(path).cloned());
-        for file in 0..program.len() {
+        for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
             notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
         }
         (findings, texts, program.len())
