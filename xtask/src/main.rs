@@ -12,6 +12,7 @@ mod peers;
 mod rules;
 mod shared;
 mod shell;
+mod sources;
 mod summary;
 mod test;
 

@@ -24,7 +24,7 @@ use crate::models::Models;
 use crate::program::{Program, Source};
 use crate::rules::Hit;
 use crate::schema::Schema;
-use crate::suppress::suppress;
+use crate::suppress::{self, suppress};
 use crate::walk::{self, Limits};
 
 /// What was looked at and what was found.
@@ -107,7 +107,7 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
 /// let config = stanchion_audit::config::Config::default();
 /// let tell = |progress: stanchion_audit::Progress| heard.lock().unwrap().push(progress.doing);
 /// stanchion_audit::audit_and_tell(folder.path(), &[folder.path().to_owned()], &config, &tell).unwrap();
-/// assert_eq!(heard.into_inner().unwrap(), ["reading", "parsing", "following calls", "following calls"]);
+/// assert_eq!(heard.into_inner().unwrap(), ["reading", "parsing", "following calls"]);
 /// ```
 pub fn audit_and_tell(
     base: &Path,
@@ -139,7 +139,11 @@ pub fn audit_and_tell(
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
-            let Some(module) = module else { continue };
+            let Some(mut module) = module else { continue };
+            // Much of all text is comments, and only a file that suppresses something needs them.
+            if !module.comments.iter().any(|comment| comment.text.contains(suppress::MARK)) {
+                module.comments = Vec::new();
+            }
             if let Some(line) = module.errors.first() {
                 partly += 1;
                 let count = module.errors.len();
@@ -153,9 +157,15 @@ pub fn audit_and_tell(
         let settings: Vec<_> = configs.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
         let program = Program::new(files, &settings);
         let (reach, because) = reach(&deployment, config);
-        let tell = |done, total| tell(Progress { doing: "following calls", done, total });
-        let (hits, subjects) = look(&program, &models, &Schema::of(&settings), reach, &because, &tell);
-        let found = hits.iter().filter_map(|(hit, callers)| {
+        let tell = |done| tell(Progress { doing: "following calls", done, total: program.len() });
+        let looked = look(&program, &models, &Schema::of(&settings), reach, &because, &tell);
+        partly += looked.cut.len();
+        notes.extend(looked.cut.iter().map(|site| Note {
+            path: program.path(site.file).to_owned(),
+            line: site.span.line,
+            text: "not wholly analysed: what is called from here was followed only so far".to_owned(),
+        }));
+        let found = looked.found.iter().filter_map(|(hit, callers)| {
             let way = way(&deployment, program.module(hit.write.file).language, callers);
             finding(&program, hit, callers, &surfaces, way)
         });
@@ -170,10 +180,10 @@ pub fn audit_and_tell(
         let texts: BTreeMap<String, Arc<str>> =
             code.iter().map(|file| (file.path.clone(), file.text.as_str().into())).collect();
         finding::finish(&mut findings, &|path| texts.get(path).cloned());
-        for file in 0..program.len() {
+        for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
             notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
         }
-        (findings, texts, program.len(), subjects)
+        (findings, texts, program.len(), looked.subjects)
     });
     let (findings, texts, files, subjects) = findings;
     let lines = texts.values().map(|text| text.lines().count()).sum();

@@ -11,7 +11,8 @@ use crate::finding::Finding;
 use crate::format::Note;
 use crate::hir::Comment;
 
-const MARK: &str = "stanchion-audit:";
+/// What such a comment has in it.
+pub(crate) const MARK: &str = "stanchion-audit:";
 /// More notes about one file help nobody.
 const NOTES_MOST: usize = 100;
 

@@ -77,7 +77,7 @@ impl Engine<'_> {
         }
         match &place.kind {
             ExprKind::Name(name) => {
-                if let Some((found, _)) = scope.find(name) {
+                if let Some((found, _)) = self.find(scope, name) {
                     // What it began with is no longer there.
                     let constant =
                         matches!(found.value.shape, Shape::Num(_) | Shape::Str(_) | Shape::Bool(_) | Shape::Null);

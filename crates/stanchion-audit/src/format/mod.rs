@@ -65,7 +65,7 @@ pub struct Report {
     pub millis: u64,
     /// How many files and folders were not analysed; the notes say why.
     pub left_out: usize,
-    /// Of how many files a part was not understood.
+    /// How many files were not understood as a whole, and how many entry points not followed to their end.
     pub partly: usize,
 }
 
@@ -173,7 +173,7 @@ impl Summary {
         let mut line = format!("{found} in {files}, {lines}, {} ms", self.millis);
         let others = listed(&[
             (self.left_out, "not analysed"),
-            (self.partly, "not wholly understood"),
+            (self.partly, "in part only"),
             (self.suppressed, "suppressed"),
             (self.known, "in the baseline"),
             (self.gone, "gone from the baseline"),

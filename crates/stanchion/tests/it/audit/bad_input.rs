@@ -48,7 +48,7 @@ fn files_that_cannot_be_analysed_are_noted_and_the_others_are_analysed() {
     assert!(note("dist").contains("name it to have it analysed"));
     assert!(note("broken.ts").contains("syntax error"));
     assert_eq!((report["summary"]["left_out"].as_u64(), report["summary"]["partly"].as_u64()), (Some(4), Some(1)));
-    tree.audit(&[]).exits(1).says("4 not analysed, 1 not wholly understood");
+    tree.audit(&[]).exits(1).says("4 not analysed, 1 in part only");
 }
 
 #[test]
