@@ -15,6 +15,7 @@ pub mod frontend;
 pub mod hir;
 mod models;
 mod pipeline;
+pub mod probe;
 mod program;
 mod resolve;
 mod rules;
