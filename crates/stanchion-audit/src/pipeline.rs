@@ -18,6 +18,7 @@ use crate::format::{Note, Report};
 use crate::frontend::lower;
 use crate::hir::Function;
 use crate::models::Models;
+use crate::probe::Ground;
 use crate::program::{Program, Source};
 use crate::rules::Hit;
 use crate::schema::Schema;
@@ -32,6 +33,7 @@ pub struct Audited {
     /// How the program is run, as far as its files say it.
     pub deployment: Deployment,
     texts: BTreeMap<String, Arc<str>>,
+    pub(crate) ground: Ground,
 }
 
 impl Audited {
@@ -103,7 +105,8 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
     let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis };
-    Ok(Audited { report, deployment, texts })
+    let ground = Ground::new(models, &configs, &texts);
+    Ok(Audited { report, deployment, texts, ground })
 }
 
 fn models(base: &Path, config: &Config) -> Result<Models, Error> {
