@@ -14,8 +14,22 @@ pub(super) struct Start {
     pub(super) from: String,
 }
 
-/// The command of the manifest that is nearest to a file.
+/// The command of the manifest that is nearest to a file; without one, the file itself, if its language can be run.
 pub(super) fn start(settings: &BTreeMap<String, Arc<str>>, near: &str) -> Option<Start> {
+    manifest(settings, near).or_else(|| {
+        let program: &[&str] = match near.rsplit('.').next()? {
+            "js" | "mjs" | "cjs" => &["node"],
+            "ts" | "mts" | "cts" => &["npx", "tsx"],
+            "py" => &["python3"],
+            _ => return None,
+        };
+        let mut command = words(program);
+        command.push(below("", near));
+        Some(Start { command, from: near.to_owned() })
+    })
+}
+
+fn manifest(settings: &BTreeMap<String, Arc<str>>, near: &str) -> Option<Start> {
     let mut folder = near;
     loop {
         folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -108,6 +122,8 @@ mod tests {
         assert_eq!(at("py/src/notes/app.py"), "notes-mcp");
         assert_eq!(at("rs/src/main.rs"), "{root}/rs/target/release/counter");
         assert_eq!(at("go/main.go"), "go run {root}/go");
-        assert_eq!(started(&[("package.json", "{broken")], "a.ts"), None);
+        assert_eq!(started(&[("package.json", "{broken")], "src/a.ts").as_deref(), Some("npx tsx {root}/src/a.ts"));
+        assert_eq!(started(&[], "a.py").as_deref(), Some("python3 {root}/a.py"));
+        assert_eq!(started(&[], "a.rs"), None);
     }
 }

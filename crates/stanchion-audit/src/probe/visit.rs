@@ -100,6 +100,6 @@ fn expr<'a>(of: &'a Expr, deep: usize, see: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-fn all_of<'a>(list: &'a [Expr], deep: usize, see: &mut dyn FnMut(&'a Expr)) {
+fn all<'a>(list: &'a [Expr], deep: usize, see: &mut dyn FnMut(&'a Expr)) {
     list.iter().for_each(|of| expr(of, deep, see));
 }

@@ -28,8 +28,10 @@ pub(super) fn draft(audited: &Audited, finding: &Finding, oracle: Oracle, handle
         page.put("faults = [\"lost-reply\"]");
     }
     let calls = page.calls(oracle);
-    let read = (oracle != Oracle::Effect).then(|| page.read(all));
-    page.expect(oracle, &calls, read.unwrap_or(false));
+    if oracle != Oracle::Effect {
+        page.read(all);
+    }
+    page.expect(oracle, &calls);
     Draft { open: page.open, text: page.out }
 }
 
@@ -214,8 +216,8 @@ impl Page<'_> {
         made
     }
 
-    /// The call that reads back; whether it is known.
-    fn read(&mut self, all: &[Handler]) -> bool {
+    /// The call that reads back.
+    fn read(&mut self, all: &[Handler]) {
         let mine = self.handler;
         let resource = self.finding.resource.as_str();
         let reads = |other: &&Handler| {
@@ -238,14 +240,13 @@ impl Page<'_> {
             } else {
                 format!("method = \"GET\"\npath = {}", quoted(OPEN))
             });
-            return false;
+            return;
         };
         let made = self.made(best, Vary::Same);
         self.request(best, &made);
-        true
     }
 
-    fn expect(&mut self, oracle: Oracle, calls: &Made, _is_read: bool) {
+    fn expect(&mut self, oracle: Oracle, calls: &Made) {
         self.put("\n[expect]");
         match oracle {
             Oracle::Kept(faults) => {
