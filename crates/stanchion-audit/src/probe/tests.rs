@@ -173,6 +173,62 @@ fn registered(language: &str, text: &str, finding: &Finding) -> String {
     }
 }
 
+/// Where the cases of a rule make what no constructor of a test could make.
+const MORE: [(&str, &str, &str); 3] = [
+    (
+        "RC204",
+        "ts",
+        r#"
+import { createClient } from "redis";
+const client = createClient();
+server.registerTool("take", {}, async ({ job, me }) => client.set(`job:${job}`, me, { NX: true, EX: 15 }));
+server.registerTool("extend", {}, async ({ job, me }) => {
+  if ((await client.get(`job:${job}`)) !== me) return false;
+  await client.expire(`job:${job}`, 15);
+});
+"#,
+    ),
+    (
+        "RC204",
+        "py",
+        r#"
+import redis
+r = redis.Redis()
+
+@mcp.tool()
+def take(job: str, me: str):
+    return r.set(f"job:{job}", me, nx=True, ex=15)
+
+@mcp.tool()
+def extend(job: str, me: str):
+    if r.get(f"job:{job}") != me:
+        return False
+    return r.expire(f"job:{job}", 15)
+"#,
+    ),
+    (
+        "RC108",
+        "py",
+        r#"
+import asyncio, json, aiofiles
+state = {}
+
+async def load():
+    async with aiofiles.open("/data/state.json") as f:
+        state.update(json.loads(await f.read()))
+
+async def w(data):
+    async with aiofiles.open("/data/state.json", "w") as f:
+        await f.write(json.dumps(data))
+
+@mcp.tool()
+async def put(key: str, value: str):
+    state[key] = value
+    asyncio.create_task(w(dict(state)))
+"#,
+    ),
+];
+
 #[test]
 fn every_rule_that_calls_can_show_has_a_probe_in_typescript_and_python() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
@@ -182,6 +238,12 @@ fn every_rule_that_calls_can_show_has_a_probe_in_typescript_and_python() {
             let mut files: Vec<_> = fs::read_dir(root.join(rule.code)).unwrap().map(|it| it.unwrap().path()).collect();
             files.retain(|path| path.extension().is_some_and(|it| it == language));
             files.sort();
+            let mut more = MORE.iter().filter(|(code, of, _)| (*code, *of) == (rule.code, language));
+            if more.any(|(_, _, text)| {
+                probes(&format!("a.{language}"), text).iter().any(|it| it.0 == rule.code && it.1.is_ok())
+            }) {
+                continue;
+            }
             if !files.iter().any(|path| has_probe(path, language, rule.code)) {
                 missing.insert(format!("{} {language}", rule.code));
             }
