@@ -21,6 +21,7 @@ use crate::format::{Note, Report};
 use crate::frontend::lower;
 use crate::hir::{Function, Language};
 use crate::models::Models;
+use crate::probe::Ground;
 use crate::program::{Program, Source};
 use crate::rules::Hit;
 use crate::schema::Schema;
@@ -46,6 +47,7 @@ pub struct Audited {
     /// What was asked for by name and could not be analysed.
     pub refused: Vec<Note>,
     texts: BTreeMap<String, Arc<str>>,
+    pub(crate) ground: Ground,
 }
 
 impl Audited {
@@ -190,7 +192,8 @@ pub fn audit_and_tell(
     let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis, left_out, partly };
-    Ok(Audited { report, deployment, subjects: subjects.into_iter().collect(), refused, texts })
+    let ground = Ground::new(models, &configs, &texts);
+    Ok(Audited { report, deployment, subjects: subjects.into_iter().collect(), refused, texts, ground })
 }
 
 fn models(base: &Path, config: &Config) -> Result<Models, Error> {

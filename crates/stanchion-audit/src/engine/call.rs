@@ -349,7 +349,7 @@ fn is_context_manager(function: &Function) -> bool {
 }
 
 /// `a.b.c` as text.
-pub(super) fn path_of(expr: &Expr) -> Option<String> {
+pub(crate) fn path_of(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.clone()),
         ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),

@@ -32,6 +32,7 @@ mod wrap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
 use self::value::{Closure, Scope as Vars, Shape, Value};
@@ -73,6 +74,13 @@ pub(crate) struct Root {
     function: Rc<Closure>,
     /// What is called: the function, with what its decorators put around it.
     handler: Value,
+}
+
+impl Root {
+    /// The function that is run: its file, and which one there.
+    pub(crate) fn handles(&self) -> (usize, FunctionId) {
+        (self.function.file, self.function.function)
+    }
 }
 
 /// What one entry point does.
