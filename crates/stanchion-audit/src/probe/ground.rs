@@ -49,8 +49,10 @@ impl Ground {
         let program = Program::new(lowered.collect(), &settings);
         let listed = handler::listed(&program);
         let each = (0..program.len()).into_par_iter().map(|file| {
-            let traces = Engine::new(&program, &self.models).run(file);
-            traces.iter().flat_map(|trace| handler::of(&program, trace, &listed)).collect::<Vec<_>>()
+            let mut found = Vec::new();
+            Engine::new(&program, &self.models)
+                .run(file, &mut |trace| found.extend(handler::of(&program, &trace, &listed)));
+            found
         });
         each.collect::<Vec<_>>().into_iter().flatten().collect()
     }

@@ -41,9 +41,6 @@ pub(super) fn write(folder: &Path, audited: &Audited) -> Result<(), Error> {
         "{}: {written} race specifications written, {kept} were there already, {cannot} findings have none",
         folder.display()
     ));
-    refused.keys().take(5).for_each(|why| say(&format!("  {}", escaped(why))));
-    if let Some(more) = refused.len().checked_sub(5).filter(|more| *more > 0) {
-        say(&format!("  and {more} more"));
-    }
+    refused.iter().for_each(|(why, count)| say(&format!("  {count} x {}", escaped(why))));
     Ok(())
 }
