@@ -230,9 +230,7 @@ fn reach(deployment: &Deployment, config: &Config) -> (Scope, String) {
         None => {}
     }
     match deployment.evidence() {
-        Some(fact) if fact.kind == Fact::StdioMcp => {
-            (Scope::Host, format!("every client starts a process of its own: {fact}"))
-        }
+        Some(fact) if fact.kind == Fact::StdioMcp => (Scope::Host, format!("this is {fact}")),
         Some(fact) => (Scope::Cluster, format!("several run at once: {fact}")),
         None => (Scope::Process, "as far as its files say, one process runs".to_owned()),
     }

@@ -28,6 +28,9 @@ def add(note: str) -> str:
 mcp.run()
 ";
 
+/// Each client of the server starts a process of its own.
+const PROJECT: &str = "[project]\nname = 'notes'\ndependencies = ['mcp']\n[project.scripts]\nnotes = 'notes:main'\n";
+
 /// A folder with some code, and the binary in it.
 struct Tree {
     home: Home,
@@ -36,6 +39,7 @@ struct Tree {
 impl Tree {
     fn new(files: &[(&str, &str)]) -> Self {
         let tree = Self { home: Home::new() };
+        tree.write("pyproject.toml", PROJECT);
         files.iter().for_each(|(name, text)| tree.write(name, text));
         tree
     }
