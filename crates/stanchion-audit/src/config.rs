@@ -171,8 +171,9 @@ impl Config {
         match text(path) {
             Ok(Some(text)) => {
                 let mut config = Self::parse(&name, &text)?;
-                let folder = std::path::absolute(path.parent().unwrap_or(path));
-                let folder = folder.map_err(|e| vec![Error::new(format!("it cannot be read: {e}")).at(&name, 0)])?;
+                let full = std::path::absolute(path);
+                let full = full.map_err(|e| vec![Error::new(format!("it cannot be read: {e}")).at(&name, 0)])?;
+                let folder = full.parent().unwrap_or(&full);
                 config.models.iter_mut().for_each(|model| *model = folder.join(&*model).display().to_string());
                 Ok(config)
             }

@@ -96,6 +96,7 @@ pub(crate) fn walk(base: &Path, roots: &[PathBuf], limits: Limits) -> Walked {
                 let below = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let (path, full) = (shown(base, root), root.clone());
                 candidates.push(Candidate { full, path, below, named: true, size: meta.len() });
+                configs_above(base, root, &mut candidates);
             }
             Ok(_) => walked.note(shown(base, root), "neither a file nor a folder"),
             Err(error) => walked.note(shown(base, root), &cannot_read(&error)),
@@ -225,7 +226,7 @@ fn is_config(name: &str) -> bool {
     deploy::is_wanted(name) || resolve::is_config(name) || schema::is_wanted(name)
 }
 
-/// Configuration between the base and a root: `src` is understood with the `package.json` beside it.
+/// Configuration between the base and a root: `src` and `main.py` are understood with the `package.json` beside them.
 fn configs_above(base: &Path, root: &Path, found: &mut Vec<Candidate>) {
     let (Ok(base_full), Ok(root_full)) = (std::path::absolute(base), std::path::absolute(root)) else { return };
     let above = root_full.ancestors().skip(1).take_while(|folder| folder.starts_with(&base_full));
