@@ -24,6 +24,8 @@ pub(crate) enum What {
     Gateway(Options),
     /// The memory server beside the official one and a bare lock + append
     Memory(Options),
+    /// The analyser beside semgrep and ast-grep, on other people's code
+    Audit(Options),
     /// A memory server that takes a lock, appends and answers
     #[command(hide = true)]
     AppendServer { file: PathBuf },

@@ -1,10 +1,11 @@
-//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|stores|guard|gateway|memory`.
+//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|stores|guard|gateway|memory|audit`.
 //!
 //! Every subject runs in processes of its own, which this program starts as `stanchion-bench worker JOB`. A round
 //! runs every subject once, so a slow minute of the machine hits all of them; ratios are taken inside one round.
 //! Nothing here asserts a time: targets are printed beside their results.
 
 mod arguments;
+mod audit;
 mod cell;
 mod crew;
 mod document;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         What::Guard(options) => guard::SUITE.run(&options),
         What::Gateway(options) => gateway::run(&options),
         What::Memory(options) => memory::run(&options),
+        What::Audit(options) => audit::run(&options),
         What::AppendServer { file } => memory::append_server(&file).map(|()| true),
         What::EchoServer { http } => gateway::echo::main(http).map(|()| true),
         What::Relay { command } => gateway::relay::main(&command).map(|()| true),

@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks|stores|guard|gateway|memory`: brings the engines and the peers, builds for release, measures.
+//! `cargo xtask bench locks|stores|guard|gateway|memory|audit`: brings the engines and the peers, builds for release, measures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,12 +21,16 @@ const BRIDGES: [(&str, &str, &str, Install); 4] = [
     ("gateway-supergateway", "supergateway@4.0.0", "node_modules/supergateway", node),
 ];
 
+/// What the analyser is measured beside: folder, package, what must be there afterwards.
+const ANALYSERS: [(&str, &str, &str); 2] =
+    [("ast-grep", "ast-grep-cli==0.51.0", "bin/ast-grep"), ("semgrep", "semgrep==1.182.0", "bin/semgrep")];
+
 type Install = fn(&Path, &[&str]) -> Outcome<String>;
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     if args.is_empty() {
         return Err(
-            "what? `cargo xtask bench locks|stores|guard|gateway|memory [--store NAME] [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
+            "what? `cargo xtask bench locks|stores|guard|gateway|memory|audit [--store NAME] [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
                 .into(),
         );
     }
@@ -34,6 +38,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     match args.first().map(String::as_str) {
         Some("gateway") => bring_bridges(&peers)?,
         Some("memory") => crate::peers::run(&[])?,
+        Some("audit") => bring_analysers(&peers.join("audit"))?,
         _ => {
             engines::run(&[])?;
             bring_libraries(&peers)?;
@@ -77,6 +82,17 @@ fn bring_bridges(peers: &Path) -> Outcome {
         }
         Ok(())
     })
+}
+
+fn bring_analysers(folder: &Path) -> Outcome {
+    step("other analysers", || {
+        for (name, package, proof) in ANALYSERS {
+            let folder = folder.join(name);
+            bring(name, &folder, &[package], &folder.join(proof), python);
+        }
+        Ok(())
+    })?;
+    crate::sources::bring(folder)
 }
 
 /// It asks for a newer compiler than ours, and builds with ours all the same.

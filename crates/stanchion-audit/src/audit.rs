@@ -1,15 +1,19 @@
 //! From files to hits.
 
+mod subjects;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::engine::{Engine, Entry, Kind, Scope, Site, Trace, What};
+use crate::checklist::Subject;
+use crate::engine::{Engine, Entry, Scope, Site};
 use crate::error::Error;
 use crate::models::Models;
 use crate::program::Program;
-use crate::rules::{Case, Facts, Hit, judge, known_in, like};
+use crate::rules::{Case, Facts, Hit, Learned, judge};
 use crate::schema::Schema;
 
 /// Interpreting follows calls into calls: deep, but bounded.
@@ -27,8 +31,11 @@ pub(crate) type Found = (Hit, BTreeSet<String>);
 /// Where a hit is, and which: several tools may lead to the same two lines.
 type Key = (Site, &'static str, Option<Site>);
 
-/// All that is found in a program. Every file is interpreted twice: what a rule says of one may depend on what another
-/// does, and all traces together would need too much memory.
+fn key(hit: &Hit) -> Key {
+    (hit.write, hit.code, hit.read)
+}
+
+/// All that is found in a program.
 pub(crate) fn hits(
     program: &Program,
     models: &Models,
@@ -36,56 +43,74 @@ pub(crate) fn hits(
     deployment: Scope,
     because: &str,
 ) -> Vec<Found> {
-    let nothing = || Facts::new(deployment, because);
-    let files = || (0..program.len()).into_par_iter();
-    let each = files().map(|file| {
-        let mut facts = nothing();
-        Engine::new(program, models).run(file).iter().for_each(|trace| learn(&mut facts, trace));
-        facts
-    });
-    let mut facts = each.collect::<Vec<_>>().into_iter().fold(nothing(), |mut all, one| {
-        all.read.extend(one.read);
-        all.locks.extend(one.locks);
-        all.released.extend(one.released);
-        all
-    });
-    facts.schema = schema.clone();
-    let each = files().map(|file| judged(program, models, file, &facts));
-    let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for (key, (hit, callers)) in each.collect::<Vec<_>>().into_iter().flatten() {
-        found.entry(key).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
-    }
-    found.into_values().collect()
+    look(program, models, schema, deployment, because, &|_| {}).found
 }
 
-/// What a trace says to others.
-fn learn(facts: &mut Facts, trace: &Trace) {
-    for event in trace.events() {
-        match &event.what {
-            What::Acquire(lock) if lock.tries => drop(facts.locks.insert(like(&lock.lock))),
-            What::Release { lock, .. } | What::Renew { lock, .. } => drop(facts.released.insert(like(lock))),
-            _ => {}
-        }
-        if let (What::Read { .. }, Some(r)) = (&event.what, &event.resource)
-            && r.kind == Kind::File
-        {
-            facts.read.insert(known_in(&r.name, event.site.file));
-        }
-    }
+/// What was found in a program, and what it is about.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    pub(crate) found: Vec<Found>,
+    pub(crate) subjects: BTreeSet<Subject>,
+    /// Entry points that were not followed to their end: there was too much of it.
+    pub(crate) cut: BTreeSet<Site>,
 }
 
-fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> BTreeMap<Key, Found> {
+/// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
+/// too much memory; what a rule says of one may depend on what another does, which is decided in the end. `tell` hears how
+/// many files are done.
+pub(crate) fn look(
+    program: &Program,
+    models: &Models,
+    schema: &Schema,
+    deployment: Scope,
+    because: &str,
+    tell: &(dyn Fn(usize) + Sync),
+) -> Looked {
+    let done = AtomicUsize::new(0);
+    let facts = Facts { deployment, because: because.to_owned(), schema: schema.clone() };
+    let each = (0..program.len()).into_par_iter().map(|file| {
+        let judged = judged(program, models, file, &facts);
+        tell(done.fetch_add(1, Ordering::Relaxed) + 1);
+        judged
+    });
+    let (mut all, mut learned, mut judged) = (Looked::default(), Learned::default(), Vec::new());
+    for (says, looked) in each.collect::<Vec<_>>() {
+        learned.add(says);
+        judged.extend(looked.found);
+        all.subjects.extend(looked.subjects);
+        all.cut.extend(looked.cut);
+    }
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for trace in &Engine::new(program, models).run(file) {
-        for hit in judge(&Case { trace, facts, program }) {
-            let key = (hit.write, hit.code, hit.read);
-            let (_, callers) = found.entry(key).or_insert_with(|| (hit, BTreeSet::new()));
-            if trace.root.entry != Entry::Loose {
+    for (hit, callers) in judged.into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
+        found.entry(key(&hit)).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
+    }
+    all.found = found.into_values().collect();
+    all
+}
+
+/// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing.
+fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> (Learned, Looked) {
+    let (mut learned, mut looked): (Learned, Looked) = Default::default();
+    let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
+    Engine::new(program, models).run(file, &mut |trace| {
+        learned.learn(&trace);
+        subjects::of(&trace, &mut looked.subjects);
+        if trace.cut {
+            looked.cut.insert(trace.root.site);
+        }
+        for hit in judge(&Case { trace: &trace, facts, program }) {
+            let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
+                looked.found.push((hit, BTreeSet::new()));
+                looked.found.len() - 1
+            });
+            if trace.root.entry != Entry::Loose
+                && let Some((_, callers)) = looked.found.get_mut(at)
+            {
                 callers.insert(trace.root.name.to_string());
             }
         }
-    }
-    found
+    });
+    (learned, looked)
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl Engine<'_> {
             "consumer" => self.handler(known, Entry::Consumer),
             "hook" => self.handler(known, Entry::Hook),
             "timer" => {
-                self.emit(What::Starts { every: true, ordered: false }, None, &Origins::default(), known.span);
+                self.emit(What::Starts, None, &Origins::default(), known.span);
                 self.handler(known, Entry::Timer)
             }
             "retry" => {

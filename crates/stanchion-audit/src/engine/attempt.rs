@@ -15,7 +15,7 @@ impl Engine<'_> {
     }
 
     fn log_mut(&mut self) -> &mut Vec<Event> {
-        if self.here.early { &mut self.early } else { &mut self.events }
+        if self.here.early { Rc::make_mut(&mut self.early) } else { &mut self.events }
     }
 
     /// What a `return true` tells: the conditions it stands under, and whether the `try` around it got so far.

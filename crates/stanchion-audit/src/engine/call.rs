@@ -77,7 +77,7 @@ impl Engine<'_> {
         }
         match &place.kind {
             ExprKind::Name(name) => {
-                if let Some((found, _)) = scope.find(name) {
+                if let Some((found, _)) = self.find(scope, name) {
                     // What it began with is no longer there.
                     let constant =
                         matches!(found.value.shape, Shape::Num(_) | Shape::Str(_) | Shape::Bool(_) | Shape::Null);
@@ -349,7 +349,7 @@ fn is_context_manager(function: &Function) -> bool {
 }
 
 /// `a.b.c` as text.
-pub(super) fn path_of(expr: &Expr) -> Option<String> {
+pub(crate) fn path_of(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.clone()),
         ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),

@@ -39,7 +39,7 @@ impl Engine<'_> {
         let bases = &self.module(file).classes.get(class)?.bases;
         let scope = self.load(file);
         bases.iter().find_map(|base| match &base.kind {
-            ExprKind::Name(name) => match scope.find(name)?.0.value.shape {
+            ExprKind::Name(name) => match self.find(&scope, name)?.0.value.shape {
                 Shape::Class(file, class) => Some((file, class)),
                 _ => None,
             },
@@ -137,8 +137,7 @@ impl Engine<'_> {
         self.frames.pop();
         let own =
             found.methods.iter().find(|(method, _)| method == "constructor").map(|(_, function)| (file, *function));
-        let inherited = || self.base_constructor(file, class);
-        if let Some((file, function)) = own.or_else(inherited) {
+        if let Some((file, function)) = own.or_else(|| self.base_constructor(file, class)) {
             let args = args.unwrap_or_else(|| self.symbols(file, function, name));
             let scope = self.load(file);
             let closure = Closure { file, function, scope, this: Some(this.clone()) };
@@ -157,11 +156,11 @@ impl Engine<'_> {
         this.from(&given)
     }
 
-    fn base_constructor(&self, file: usize, class: ClassId) -> Option<(usize, usize)> {
+    fn base_constructor(&mut self, file: usize, class: ClassId) -> Option<(usize, usize)> {
         let bases = &self.module(file).classes.get(class)?.bases;
-        let scope = self.modules.get(&file)?;
+        let scope = Rc::clone(self.modules.get(&file)?);
         let (file, class) = bases.iter().find_map(|base| match &base.kind {
-            ExprKind::Name(name) => match scope.find(name)?.0.value.shape {
+            ExprKind::Name(name) => match self.find(&scope, name)?.0.value.shape {
                 Shape::Class(file, class) => Some((file, class)),
                 _ => None,
             },
@@ -179,7 +178,7 @@ impl Engine<'_> {
         let bases = &self.module(file).classes.get(class)?.bases;
         bases.iter().find_map(|base| {
             let path = path_of(base)?;
-            let value = scope.find(path.split('.').next()?)?.0.value;
+            let value = self.find(&scope, path.split('.').next()?)?.0.value;
             match &value.shape {
                 Shape::Package(package) => {
                     let full = path

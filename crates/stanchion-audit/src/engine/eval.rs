@@ -2,15 +2,23 @@
 
 use std::rc::Rc;
 
-use super::Engine;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value, joined};
+use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
 
 impl Engine<'_> {
     pub(super) fn eval(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
-        if !self.step() {
+        if self.deep >= DEEP_MOST || !self.step() {
+            self.cut = true;
             return Value::unknown("$");
         }
+        self.deep += 1;
+        let value = self.evaluated(expr, scope);
+        self.deep -= 1;
+        value
+    }
+
+    fn evaluated(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
         match &expr.kind {
             ExprKind::Name(name) => self.variable(name, expr.span, scope),
             ExprKind::This => self.this(),
@@ -145,7 +153,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn variable(&mut self, name: &str, span: Span, scope: &Rc<Vars>) -> Value {
-        match scope.find(name) {
+        match self.find(scope, name) {
             Some((found, is_module)) => {
                 if is_module && !self.here.early {
                     return self.memory_read(&self.variable_name(name), found.value, span);
@@ -270,10 +278,10 @@ impl Engine<'_> {
     }
 
     /// A type's name with its package: `redis.Client` as `github.com/redis/go-redis/v9.Client`.
-    fn spelled(&self, name: &str, scope: &Rc<Vars>) -> String {
+    fn spelled(&mut self, name: &str, scope: &Rc<Vars>) -> String {
         let parts = name.replace("::", ".");
         let (head, rest) = parts.split_once('.').unwrap_or((&parts, ""));
-        let Some((found, _)) = scope.find(head) else { return parts };
+        let Some((found, _)) = self.find(scope, head) else { return parts };
         match &found.value.shape {
             Shape::Package(package) if rest.is_empty() => package.to_string(),
             Shape::Package(package) => format!("{package}.{rest}"),
@@ -281,8 +289,8 @@ impl Engine<'_> {
         }
     }
 
-    fn class_named(&self, name: &str, scope: &Rc<Vars>) -> Option<(usize, usize)> {
-        match scope.find(name)?.0.value.shape {
+    fn class_named(&mut self, name: &str, scope: &Rc<Vars>) -> Option<(usize, usize)> {
+        match self.find(scope, name)?.0.value.shape {
             Shape::Class(file, class) => Some((file, class)),
             _ => None,
         }

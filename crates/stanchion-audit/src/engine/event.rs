@@ -84,20 +84,15 @@ pub(crate) enum What {
         immediate: bool,
         serializable: bool,
     },
-    End {
-        commits: bool,
-    },
+    End,
     Suspend,
     Effect(Effect),
     Sleep {
         growing: bool,
         random: bool,
     },
-    /// A function is given away to run by itself, again and again (`every`) or on a call from outside.
-    Starts {
-        every: bool,
-        ordered: bool,
-    },
+    /// A function is given away to run by itself, again and again.
+    Starts,
     /// A connection goes back into its pool.
     GivenBack,
 }
@@ -119,8 +114,6 @@ pub(crate) struct Write {
     pub(crate) publishes: bool,
     /// The same whatever was read.
     pub(crate) constant: bool,
-    /// With an end of its own: a ttl.
-    pub(crate) expires: bool,
     /// Its ttl in seconds, if it is known.
     pub(crate) ttl: Option<f64>,
     /// Columns of an update.
@@ -129,8 +122,6 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
-    /// Columns of its condition.
-    pub(crate) filter: Vec<Rc<str>>,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
 }

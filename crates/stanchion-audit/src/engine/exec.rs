@@ -205,9 +205,9 @@ impl Engine<'_> {
     }
 
     /// Which arm handles an error: Go compares the last of several results with nothing.
-    fn error_arm(&self, cond: &Expr, scope: &Rc<Vars>) -> Option<u16> {
+    fn error_arm(&mut self, cond: &Expr, scope: &Rc<Vars>) -> Option<u16> {
         let (name, is_set) = compared(cond).filter(|_| self.language(self.file()) == Language::Go)?;
-        let (found, _) = scope.find(name)?;
+        let (found, _) = self.find(scope, name)?;
         let is_later = found.value.name.rsplit_once('#').is_some_and(|(_, n)| n.parse::<u8>().is_ok());
         is_later.then_some(u16::from(!is_set))
     }

@@ -34,7 +34,7 @@ impl Engine<'_> {
         }
         match &place.kind {
             ExprKind::Name(name) => {
-                if let Some((binding, _)) = scope.find(name) {
+                if let Some((binding, _)) = self.find(scope, name) {
                     scope.assign(name, &binding.value.from(&given), u32::MIN);
                 }
             }
@@ -55,7 +55,7 @@ impl Engine<'_> {
         let name = text.trim_start_matches([':', ' ', '*', '&', '\'', '"']).trim_start_matches("mut ");
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
-        match scope.find(name)?.0.value.shape {
+        match self.find(&scope, name)?.0.value.shape {
             Shape::Class(file, class) => Some(self.instance(file, class)),
             _ => None,
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::eval::is_javascript;
-use super::value::{Scope as Vars, Shape, Value};
+use super::value::{Binding, Scope as Vars, Shape, Value};
 use crate::hir::Imported;
 use crate::program::Meaning;
 
@@ -15,8 +15,8 @@ impl Engine<'_> {
             let value = match (self.program.import(file, index), &import.what) {
                 (Meaning::Whole(target), _) => Value::of(Shape::File(target), &import.local),
                 (Meaning::In(target), Imported::Module) => Value::of(Shape::File(target), &import.local),
-                (Meaning::In(target), Imported::Default) => self.exported(target, "default"),
-                (Meaning::In(target), Imported::Name(name)) => self.exported(target, name),
+                (Meaning::In(target), Imported::Default) => later(target, "default"),
+                (Meaning::In(target), Imported::Name(name)) => later(target, name),
                 (Meaning::In(target), Imported::Everything) => {
                     let other = self.load(target);
                     let all: Vec<_> = other.vars.borrow().iter().map(|(n, b)| (Rc::clone(n), b.clone())).collect();
@@ -61,7 +61,25 @@ impl Engine<'_> {
             return Value::of(Shape::File(file), name);
         }
         let scope = self.load(file);
-        let found = scope.find(&local);
+        let found = self.find(&scope, &local);
         found.map_or_else(|| Value::unknown(format!("{}.{name}", self.program.path(file))), |(found, _)| found.value)
     }
+
+    /// A variable, and whether it belongs to a module. What is imported is loaded here: most of what a file imports is
+    /// not needed to understand what others import from that file.
+    pub(super) fn find(&mut self, scope: &Vars, name: &str) -> Option<(Binding, bool)> {
+        let (mut found, is_module) = scope.find(name)?;
+        if let Shape::Import(file, wanted) = &found.value.shape {
+            let (file, wanted) = (*file, Rc::clone(wanted));
+            // Files that import the same name from each other meet this one.
+            scope.assign(name, &Value::unknown(format!("{}.{wanted}", self.program.path(file))), 0);
+            found.value = self.exported(file, &wanted);
+            scope.assign(name, &found.value, 0);
+        }
+        Some((found, is_module))
+    }
+}
+
+fn later(file: usize, name: &str) -> Value {
+    Value::of(Shape::Import(file, name.into()), name)
 }

@@ -32,6 +32,7 @@ mod wrap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
 use self::value::{Closure, Scope as Vars, Shape, Value};
@@ -40,6 +41,8 @@ use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
 use crate::program::Program;
 
+/// Expressions inside expressions, through calls into calls and files that load files: what the stack has room for.
+const DEEP_MOST: u32 = 6_000;
 /// Calls inside calls.
 const CALLS_DEEP: usize = 12;
 /// Expressions and statements of one entry point.
@@ -75,12 +78,19 @@ pub(crate) struct Root {
     handler: Value,
 }
 
+impl Root {
+    /// The function that is run: its file, and which one there.
+    pub(crate) fn handles(&self) -> (usize, FunctionId) {
+        (self.function.file, self.function.function)
+    }
+}
+
 /// What one entry point does.
 #[derive(Debug)]
 pub(crate) struct Trace {
     pub(crate) root: Root,
     events: Vec<Event>,
-    early: Rc<[Event]>,
+    early: Rc<Vec<Event>>,
     /// Something was left out because it was too much.
     pub(crate) cut: bool,
 }
@@ -110,9 +120,11 @@ pub(crate) struct Engine<'p> {
     roots: Vec<Root>,
     visited: BTreeSet<(usize, FunctionId)>,
     events: Vec<Event>,
-    early: Vec<Event>,
+    early: Rc<Vec<Event>>,
     steps: u32,
     work: u32,
+    /// Expressions inside expressions, over all calls and files that are being loaded.
+    deep: u32,
     cut: bool,
     branches: u32,
     /// The present statement.
@@ -202,9 +214,10 @@ impl<'p> Engine<'p> {
             roots: Vec::new(),
             visited: BTreeSet::new(),
             events: Vec::new(),
-            early: Vec::new(),
+            early: Rc::default(),
             steps: 0,
             work: 0,
+            deep: 0,
             cut: false,
             branches: 0,
             at: Span::default(),
@@ -267,12 +280,13 @@ impl<'p> Engine<'p> {
     }
 
     /// The modelled type that something is declared with, unless the program has a class of that name.
-    fn declared(&self, file: usize, text: &str) -> Option<&'p crate::models::Type> {
+    fn declared(&mut self, file: usize, text: &str) -> Option<&'p crate::models::Type> {
         let models = self.models;
         let found = models.written(self.language(file), text)?;
+        let scope = self.modules.get(&file).cloned();
         let own = |word: &str| {
-            let scope = self.modules.get(&file);
-            scope.and_then(|scope| scope.find(word)).is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
+            let var = scope.as_ref().and_then(|scope| self.find(scope, word));
+            var.is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
         };
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         (!words.any(own)).then_some(found)
@@ -314,7 +328,7 @@ impl<'p> Engine<'p> {
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let here = &self.here;
-        let (first, list) = if here.early { (EARLY, &self.early) } else { (0, &self.events) };
+        let (first, list) = if here.early { (EARLY, &*self.early) } else { (0, &self.events) };
         let id = first + EventId::try_from(list.len()).unwrap_or(0);
         let event = Event {
             id,
@@ -337,7 +351,7 @@ impl<'p> Engine<'p> {
             swallowed: false,
             early: here.early,
         };
-        if here.early { &mut self.early } else { &mut self.events }.push(event);
+        if here.early { Rc::make_mut(&mut self.early) } else { &mut self.events }.push(event);
         id
     }
 

@@ -11,9 +11,9 @@ use crate::hir::{FunctionId, Span};
 impl Engine<'_> {
     /// The traces of all entry points of a file: those that it registers, and then every function that none of them
     /// has reached.
-    pub(crate) fn run(&mut self, file: usize) -> Vec<Trace> {
+    /// One after the other, because all together would need too much memory.
+    pub(crate) fn run(&mut self, file: usize, each: &mut dyn FnMut(Trace)) {
         let scope = self.load(file);
-        let mut traces = Vec::new();
         let mut next = 0;
         // A script: what it does when it is loaded is what it is for.
         let lasting = |event: &Event| match &event.what {
@@ -27,12 +27,12 @@ impl Engine<'_> {
             let function = Rc::new(Closure { file, function: 0, scope, this: None });
             let handler = Value::of(Shape::Func(Rc::clone(&function)), "script");
             let (entry, name, hints) = (Entry::Hook, "main".into(), BTreeMap::new());
-            traces.push(self.trace(Root { entry, name, site, hints, function, handler }));
+            each(self.trace(Root { entry, name, site, hints, function, handler }));
         }
         while let Some(root) = self.roots.get(next).cloned() {
             next += 1;
             if root.function.file == file || root.site.file == file {
-                traces.push(self.trace(root));
+                each(self.trace(root));
             }
         }
         for function in 1..self.module(file).functions.len() {
@@ -40,15 +40,14 @@ impl Engine<'_> {
                 continue;
             }
             if let Some(root) = self.loose(file, function) {
-                traces.push(self.trace(root));
+                each(self.trace(root));
                 // What it registers belongs to it.
                 while let Some(root) = self.roots.get(next).cloned() {
                     next += 1;
-                    traces.push(self.trace(root));
+                    each(self.trace(root));
                 }
             }
         }
-        traces
     }
 
     fn loose(&mut self, file: usize, function: FunctionId) -> Option<Root> {
@@ -104,14 +103,14 @@ impl Engine<'_> {
             }
         }
         self.here = outer;
-        Trace { root, events: std::mem::take(&mut self.events), early: self.early.as_slice().into(), cut: self.cut }
+        Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), cut: self.cut }
     }
 
     /// Symbols for the parameters of an entry point.
-    fn arguments_of(&self, root: &Root) -> Vec<(Option<Rc<str>>, Value)> {
+    fn arguments_of(&mut self, root: &Root) -> Vec<(Option<Rc<str>>, Value)> {
         let function = self.module(root.function.file).functions.get(root.function.function);
         let params = function.map_or(&[][..], |function| &function.params[..]);
-        let symbol = |param: &crate::hir::Param| match &param.pattern {
+        let mut symbol = |param: &crate::hir::Param| match &param.pattern {
             crate::hir::Pattern::Name(name) => {
                 let mut value = Value::unknown(format!("${name}"));
                 if let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(root.function.file, text))

@@ -81,6 +81,8 @@ pub(crate) enum Shape {
     Object(Object),
     /// A file of the program.
     File(usize),
+    /// A name of another file, which is loaded when somebody uses it: see [`Engine::find`](super::Engine::find).
+    Import(usize, Rc<str>),
     /// A package that is not part of it, or a part of one: `fs`, `fs.promises`, `redis.asyncio`.
     Package(Rc<str>),
     /// An instance of a type that models know: `pg.Pool`.

@@ -78,7 +78,8 @@ impl<'a> Tree<'a> {
     pub(crate) fn comments(&self, kinds: &[&str]) -> Vec<Comment> {
         let mut comments = Vec::new();
         self.visit(&mut |node| {
-            if kinds.contains(&node.kind()) {
+            // Cheaper to ask than for its kind, and true of comments in every grammar.
+            if node.is_extra() && kinds.contains(&node.kind()) {
                 let marks: &[_] = &['/', '*', '#', '!', ' ', '\t', '\n'];
                 comments.push(Comment { span: span(node), text: self.text(node).trim_matches(marks).to_owned() });
             }

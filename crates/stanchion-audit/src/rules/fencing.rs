@@ -26,9 +26,7 @@ pub(super) fn release_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
 pub(super) fn renew_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
         let What::Renew { lock, checked: false } = &event.what else { continue };
-        let Some(resource) = event.resource.as_ref().filter(|_| case.facts.locks.contains(&super::like(lock))) else {
-            continue;
-        };
+        let Some(resource) = &event.resource else { continue };
         let asked = event.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
             matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.is(resource))
         });

@@ -40,7 +40,7 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
-        if !how.whole || how.publishes || how.creates || write.early || !case.is_read(write) {
+        if !how.whole || how.publishes || how.creates || write.early {
             continue;
         }
         let is_moved = case

@@ -23,8 +23,6 @@ pub(super) fn without_ttl(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
         if let What::Acquire(lock) = &event.what
             && !lock.ttl
-            // What nobody gives back is a mark that is meant to stay.
-            && case.facts.released.contains(&super::like(&lock.lock))
         {
             let text = (
                 "a lock is set without an end of its own",

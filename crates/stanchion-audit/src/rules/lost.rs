@@ -227,7 +227,7 @@ pub(super) fn snapshot(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if write.resource.as_ref().is_none_or(|r| r.kind != Kind::File) {
             continue;
         }
-        if !write.detached || !how.whole || how.publishes || !case.is_read(write) || !write.held.is_empty() {
+        if !write.detached || !how.whole || how.publishes || !write.held.is_empty() {
             continue;
         }
         let state = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {

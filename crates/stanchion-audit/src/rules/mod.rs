@@ -11,32 +11,66 @@ mod retries;
 
 use std::collections::BTreeSet;
 
-use crate::engine::{Event, Scope, Site, Trace, What};
+use crate::engine::{Event, Kind, Scope, Site, Trace, What};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
 
-/// What is known about the whole program.
+/// What is known about the whole program beforehand.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// How far the copies of the program reach that run at one time.
     pub(crate) deployment: Scope,
     /// Why, in words.
     pub(crate) because: String,
-    /// Files that something reads.
-    pub(crate) read: BTreeSet<(Option<usize>, String)>,
-    /// Names, as [`like`] has them, of keys that are set only if they are not there.
-    pub(crate) locks: BTreeSet<String>,
-    /// And of locks that are given back or prolonged somewhere.
-    pub(crate) released: BTreeSet<String>,
     /// Keys that the database enforces.
     pub(crate) schema: Schema,
 }
 
-impl Facts {
-    pub(crate) fn new(deployment: Scope, because: &str) -> Self {
-        let (read, locks, released) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { deployment, because: because.to_owned(), read, locks, released, schema: Schema::default() }
+/// What all traces together say; it is known only when the last one has been judged.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// Files that something reads.
+    read: BTreeSet<(Option<usize>, String)>,
+    /// Names, as [`like`] has them, of keys that are set only if they are not there.
+    locks: BTreeSet<String>,
+    /// And of locks that are given back or prolonged somewhere.
+    released: BTreeSet<String>,
+}
+
+impl Learned {
+    /// What a trace says to others.
+    pub(crate) fn learn(&mut self, trace: &Trace) {
+        for event in trace.events() {
+            match &event.what {
+                What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
+                What::Release { lock, .. } | What::Renew { lock, .. } => drop(self.released.insert(like(lock))),
+                _ => {}
+            }
+            if let (What::Read { .. }, Some(r)) = (&event.what, &event.resource)
+                && r.kind == Kind::File
+            {
+                self.read.insert(known_in(&r.name, event.site.file));
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.read.extend(other.read);
+        self.locks.extend(other.locks);
+        self.released.extend(other.released);
+    }
+
+    /// Whether a hit of a rule stands that depends on what the rest of the program does.
+    pub(crate) fn bears_out(&self, hit: &Hit) -> bool {
+        match hit.code {
+            // What nobody gives back is a mark that is meant to stay.
+            "RC203" => self.released.contains(&like(&hit.resource)),
+            "RC204" => self.locks.contains(&like(&hit.resource)),
+            // Nobody sees half of what nobody reads.
+            "RC108" | "RC302" => self.read.contains(&known_in(&hit.resource, hit.write.file)),
+            _ => true,
+        }
     }
 }
 
@@ -118,7 +152,7 @@ pub(crate) fn like(name: &str) -> String {
     if short.starts_with('$') && !name.contains('{') { "$".to_owned() } else { short }
 }
 
-/// All that is wrong in a trace.
+/// All that is wrong in a trace, if [`Learned::bears_out`] says so in the end.
 pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
     let mut hits = Vec::new();
     for rule in RULES {
@@ -151,12 +185,6 @@ impl Case<'_> {
     /// Whether calls of one process run at the same time by themselves.
     fn is_parallel(&self, event: &Event) -> bool {
         matches!(self.language(event), Language::Go | Language::Rust)
-    }
-
-    /// Whether something reads the file that is written here.
-    fn is_read(&self, write: &Event) -> bool {
-        let name = write.resource.as_ref().map(|r| &r.name);
-        name.is_some_and(|name| self.facts.read.contains(&known_in(name, write.site.file)))
     }
 
     /// How far a lock has to reach to protect this.

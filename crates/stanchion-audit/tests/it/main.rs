@@ -16,8 +16,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use stanchion_audit::frontend::{Dialect, lower};
-use stanchion_audit::{Tried, try_hits};
+use stanchion_audit::corpus::{self, Said};
 
 const LANGUAGES: [(&str, &[&str]); 4] =
     [("ts", &["ts", "js", "mjs", "tsx", "cjs"]), ("py", &["py"]), ("go", &["go"]), ("rust", &["rs"])];
@@ -88,7 +87,7 @@ fn load(root: &Path, path: &Path) -> Case {
             case.language = language;
         }
         let text = fs::read_to_string(&file).unwrap();
-        case.judged &= Dialect::of(&path).is_none_or(|dialect| lower(dialect, &text).is_some());
+        case.judged &= corpus::is_understood(&path, &text);
         let head = text.lines().next().unwrap_or_default();
         for part in head.trim_start_matches(['/', '#', ' ']).split(';') {
             if let Some(codes) = part.trim().strip_prefix("also:") {
@@ -108,9 +107,9 @@ fn load(root: &Path, path: &Path) -> Case {
 
 /// Whether the case is exactly right, and what is wrong with it.
 fn judge(case: &Case, counts: &mut BTreeMap<(String, &'static str), Count>) -> Vec<String> {
-    let hits = try_hits(&case.files, case.cluster);
+    let hits = corpus::judge(&case.files, case.cluster);
     let short = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    let fits = |hit: &Tried, expected: &Expected| {
+    let fits = |hit: &Said, expected: &Expected| {
         hit.code == expected.code
             && (&hit.path, hit.line) == (&expected.path, expected.line)
             && (expected.read.is_none() || hit.read == expected.read)
