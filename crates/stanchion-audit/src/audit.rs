@@ -21,6 +21,16 @@ pub(crate) fn threads() -> Result<ThreadPool, Error> {
     pool.map_err(|e| Error::new(format!("no threads to work with: {e}")))
 }
 
+/// What is found in a program.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    pub(crate) found: Vec<Found>,
+    /// Entry points that were followed only in part, by file.
+    pub(crate) partly: BTreeMap<usize, usize>,
+    /// And other functions.
+    pub(crate) loose: usize,
+}
+
 /// A hit with the names of the entry points that lead to it.
 pub(crate) type Found = (Hit, BTreeSet<String>);
 
@@ -33,33 +43,41 @@ fn key(hit: &Hit) -> Key {
 
 /// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
 /// too much memory; what a rule says of one may depend on what another does, which is decided in the end.
-pub(crate) fn hits(
-    program: &Program,
-    models: &Models,
-    schema: &Schema,
-    deployment: Scope,
-    because: &str,
-) -> Vec<Found> {
+pub(crate) fn hits(program: &Program, models: &Models, schema: &Schema, deployment: Scope, because: &str) -> Hits {
     let facts = Facts { deployment, because: because.to_owned(), schema: schema.clone() };
     let each = (0..program.len()).into_par_iter().map(|file| judged(program, models, file, &facts));
-    let (mut learned, mut judged) = (Learned::default(), Vec::new());
-    for (says, hits) in each.collect::<Vec<_>>() {
-        learned.add(says);
-        judged.extend(hits);
+    let (mut learned, mut all) = (Learned::default(), Hits::default());
+    for (file, judged) in each.collect::<Vec<_>>().into_iter().enumerate() {
+        learned.add(judged.learned);
+        all.found.extend(judged.found);
+        all.loose += judged.loose;
+        if judged.partly > 0 {
+            all.partly.insert(file, judged.partly);
+        }
     }
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for (hit, callers) in judged.into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
+    for (hit, callers) in std::mem::take(&mut all.found).into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
         found.entry(key(&hit)).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
     }
-    found.into_values().collect()
+    all.found = found.into_values().collect();
+    all
 }
 
 /// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing.
-fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> (Learned, Vec<Found>) {
-    let (mut learned, mut found): (Learned, Vec<Found>) = Default::default();
+#[derive(Default)]
+struct Judged {
+    learned: Learned,
+    found: Vec<Found>,
+    partly: usize,
+    loose: usize,
+}
+
+fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Judged {
+    let Judged { mut learned, mut found, mut partly, mut loose } = Judged::default();
     let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
     Engine::new(program, models).run(file, &mut |trace| {
         learned.learn(&trace);
+        *(if trace.root.entry == Entry::Loose { &mut loose } else { &mut partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
             let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
                 found.push((hit, BTreeSet::new()));
@@ -72,7 +90,7 @@ fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> (Le
             }
         }
     });
-    (learned, found)
+    Judged { learned, found, partly, loose }
 }
 
 #[cfg(test)]
@@ -90,7 +108,7 @@ mod tests {
         let models = Models::new(&[]).unwrap();
         let hits =
             hits(&program, &models, &Schema::default(), Scope::Host, "it is an MCP server, one process per client");
-        hits.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
+        hits.found.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::audit::{hits, threads};
+use crate::audit::{Hits, hits, threads};
 use crate::catalogue;
 use crate::config::{Config, Instances as Said};
 use crate::deploy::{Deployment, Kind as Fact};
@@ -85,7 +85,8 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         let program = Program::new(files, &settings);
         let (reach, because) = reach(&deployment, config);
         let hits = hits(&program, &models, &Schema::of(&settings), reach, &because);
-        let found = hits.iter().filter_map(|(hit, callers)| finding(&program, hit, callers, &surfaces));
+        notes.extend(partly(&program, &hits));
+        let found = hits.found.iter().filter_map(|(hit, callers)| finding(&program, hit, callers, &surfaces));
         let mut findings: Vec<Finding> = found.collect();
         findings.retain_mut(|finding| match config.severity(finding.code, finding.severity) {
             Some(severity) => {
@@ -94,8 +95,7 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
             }
             None => false,
         });
-        let texts: BTreeMap<String, Arc<str>> =
-            code.iter().map(|file| (file.path.clone(), file.text.as_str().into())).collect();
+        let texts: BTreeMap<String, Arc<str>> = code.into_iter().map(|file| (file.path, file.text.into())).collect();
         finding::finish(&mut findings, &|path| texts.get(path).cloned());
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
             notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
@@ -108,6 +108,21 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis };
     Ok(Audited { report, deployment, texts })
+}
+
+/// What was followed only in part.
+fn partly(program: &Program, hits: &Hits) -> Vec<Note> {
+    let note = |path: &str, text: String| Note { path: path.to_owned(), line: 0, text };
+    let entry = |(file, count): (&usize, &usize)| {
+        note(program.path(*file), format!("{count} entry points lead to too much code and were followed only in part"))
+    };
+    let mut notes: Vec<Note> = hits.partly.iter().map(entry).collect();
+    if hits.loose > 0 {
+        let text =
+            "functions that nothing here calls from outside lead to too much code and were followed only in part";
+        notes.push(note("", format!("{} {text}", hits.loose)));
+    }
+    notes
 }
 
 fn models(base: &Path, config: &Config) -> Result<Models, Error> {

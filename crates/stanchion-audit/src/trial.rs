@@ -55,6 +55,7 @@ pub fn try_hits(paths: &[String], cluster: bool) -> Vec<Tried> {
     let Ok(threads) = threads() else { return Vec::new() };
     let found = threads.install(|| hits(&program, &models, &schema, scope, because));
     found
+        .found
         .into_iter()
         .map(|(hit, _)| {
             let (path, line) = at(hit.write);

@@ -21,6 +21,7 @@ fn check(path: &str, table: Table) {
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
         let hits = hits(&program, &models, &Schema::default(), Scope::Cluster, "several copies run");
         let found: Vec<(&str, u32, u32)> = hits
+            .found
             .iter()
             .map(|(hit, _)| hit)
             .filter(|hit| !matches!(hit.code, "RC302" | "RC303" | "RC301"))

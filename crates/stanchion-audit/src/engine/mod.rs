@@ -41,13 +41,25 @@ use crate::models::Models;
 use crate::program::Program;
 
 /// Expressions inside expressions, through calls into calls and files that load files: what the stack has room for.
-const DEEP_MOST: u32 = 6_000;
+const DEEP_MOST: u32 = 3_000;
 /// Calls inside calls.
 const CALLS_DEEP: usize = 12;
 /// Expressions and statements of one entry point.
 const STEPS_MOST: u32 = 60_000;
+/// And of all functions of a file together that are no entry points, with so many more for each line: each may take a quarter of what is left, and this
+/// much in any case. Libraries consist of them, and each leads through most of the library.
+const LOOSE_STEPS: u32 = 60_000;
+const LOOSE_STEPS_LINE: u32 = 60;
+const STEPS_LEAST: u32 = 1_000;
+/// And of loading files and making objects, all together; each may take a quarter of what is left, and not less.
+const EARLY_STEPS: u32 = 240_000;
 /// Events of one entry point.
 const EVENTS_MOST: usize = 4_000;
+
+/// How many steps one may take of what is left for all.
+fn share(left: u32) -> u32 {
+    (left / 4).clamp(STEPS_LEAST, STEPS_MOST)
+}
 
 /// How code comes to run concurrently with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +124,10 @@ pub(crate) struct Engine<'p> {
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
     steps: u32,
+    /// How many of them the present entry point may take.
+    steps_most: u32,
+    /// What is left of [`EARLY_STEPS`].
+    early_left: u32,
     /// Expressions inside expressions, over all calls and files that are being loaded.
     deep: u32,
     cut: bool,
@@ -205,6 +221,8 @@ impl<'p> Engine<'p> {
             events: Vec::new(),
             early: Rc::default(),
             steps: 0,
+            steps_most: STEPS_MOST,
+            early_left: EARLY_STEPS,
             deep: 0,
             cut: false,
             branches: 0,
@@ -235,6 +253,7 @@ impl<'p> Engine<'p> {
         self.modules.insert(file, Rc::clone(&scope));
         let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
         let steps = std::mem::take(&mut self.steps);
+        let most = std::mem::replace(&mut self.steps_most, share(self.early_left));
         let site = Site { file, span: Span::default() };
         let frame = Frame::new(file, 0, site, None);
         let frames = std::mem::replace(&mut self.frames, vec![frame]);
@@ -244,7 +263,9 @@ impl<'p> Engine<'p> {
             self.run_block(&top.body, &scope);
         }
         self.frames = frames;
+        self.early_left = self.early_left.saturating_sub(self.steps);
         self.steps = steps;
+        self.steps_most = most;
         self.here = outer;
         scope
     }
@@ -256,13 +277,16 @@ impl<'p> Engine<'p> {
         }
         let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
         let steps = std::mem::take(&mut self.steps);
+        let most = std::mem::replace(&mut self.steps_most, share(self.early_left));
         let name: Rc<str> = self.module(file).classes.get(class).map_or("", |class| class.name.as_str()).into();
         let site = Site { file, span: Span::default() };
         // Classes that need each other meet this one.
         self.instances.insert((file, class), Value::unknown(&*name));
         let instance = self.construct(file, class, None, &name, site);
         self.instances.insert((file, class), instance.clone());
+        self.early_left = self.early_left.saturating_sub(self.steps);
         self.steps = steps;
+        self.steps_most = most;
         self.here = outer;
         instance
     }
@@ -297,7 +321,8 @@ impl<'p> Engine<'p> {
 
     fn step(&mut self) -> bool {
         self.steps += 1;
-        let go = self.steps < STEPS_MOST && self.events.len().max(self.early.len()) < EVENTS_MOST;
+        let events = if self.here.early { self.early.len() } else { self.events.len() };
+        let go = self.steps < self.steps_most && events < EVENTS_MOST;
         self.cut |= !go;
         go
     }
