@@ -94,6 +94,8 @@ fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Jud
 }
 
 #[cfg(test)]
+mod bounds_tests;
+#[cfg(test)]
 mod models_tests;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What library calls do, as data: see `models/*.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
@@ -209,14 +209,15 @@ pub(crate) struct Models {
     languages: BTreeMap<Language, Set>,
 }
 
+/// Only asked by name, never gone through: their order does not matter.
 #[derive(Debug, Default)]
 struct Set {
-    packages: BTreeMap<String, String>,
-    types: BTreeMap<String, Type>,
-    made: BTreeMap<String, String>,
-    written: BTreeMap<String, String>,
+    packages: HashMap<String, String>,
+    types: HashMap<String, Type>,
+    made: HashMap<String, String>,
+    written: HashMap<String, String>,
     /// By name of the call, then package or type.
-    calls: BTreeMap<String, BTreeMap<String, Vec<Call>>>,
+    calls: HashMap<String, HashMap<String, Vec<Call>>>,
 }
 
 /// A model file that cannot be used.

@@ -1,5 +1,7 @@
 //! Runs the analysis on given files: for the corpus and for trying things out, until the command line is there.
 
+use std::sync::OnceLock;
+
 use crate::audit::{hits, threads};
 use crate::engine::{Scope, Site};
 use crate::frontend::{Dialect, lower};
@@ -45,7 +47,9 @@ pub fn try_hits(paths: &[String], cluster: bool) -> Vec<Tried> {
     }
     let configs: Vec<(&str, &str)> = configs.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let (program, schema) = (Program::new(files, &configs), Schema::of(&configs));
-    let Ok(models) = Models::new(&[]) else { return Vec::new() };
+    // The corpus has hundreds of cases, and reading the models takes longer than judging one.
+    static MODELS: OnceLock<Option<Models>> = OnceLock::new();
+    let Some(models) = MODELS.get_or_init(|| Models::new(&[]).ok()) else { return Vec::new() };
     let (scope, because) = if cluster {
         (Scope::Cluster, "it runs on several machines")
     } else {
@@ -53,7 +57,7 @@ pub fn try_hits(paths: &[String], cluster: bool) -> Vec<Tried> {
     };
     let at = |site: Site| (program.path(site.file).to_owned(), site.span.line);
     let Ok(threads) = threads() else { return Vec::new() };
-    let found = threads.install(|| hits(&program, &models, &schema, scope, because));
+    let found = threads.install(|| hits(&program, models, &schema, scope, because));
     found
         .found
         .into_iter()
