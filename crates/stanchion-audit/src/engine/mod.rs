@@ -30,11 +30,11 @@ mod value;
 mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
-use self::value::{Closure, Scope as Vars, Shape, Value};
+use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
 pub(crate) use self::value::{EventId, Origins};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
@@ -46,13 +46,15 @@ const DEEP_MOST: u32 = 3_000;
 const CALLS_DEEP: usize = 12;
 /// Expressions and statements of one entry point.
 const STEPS_MOST: u32 = 60_000;
-/// And of all functions of a file together that are no entry points, with so many more for each line: each may take a quarter of what is left, and this
-/// much in any case. Libraries consist of them, and each leads through most of the library.
-const LOOSE_STEPS: u32 = 60_000;
-const LOOSE_STEPS_LINE: u32 = 60;
-const STEPS_LEAST: u32 = 1_000;
-/// And of loading files and making objects, all together; each may take a quarter of what is left, and not less.
-const EARLY_STEPS: u32 = 240_000;
+/// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
+/// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
+/// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
+const PROGRAM_STEPS: usize = 40_000_000;
+const FILE_STEPS: (u32, u32) = (6_000, 240_000);
+/// So many more for each line of the file.
+const LINE_STEPS: u32 = 16;
+/// And so many in any case.
+const STEPS_LEAST: u32 = 400;
 /// Events of one entry point.
 const EVENTS_MOST: usize = 4_000;
 
@@ -117,6 +119,10 @@ const EARLY: EventId = 1 << 30;
 pub(crate) struct Engine<'p> {
     program: &'p Program,
     models: &'p Models,
+    /// Functions know the variables around them, and those know the functions; objects know each other. What was made is
+    /// known here, to be freed in the end.
+    scopes: Vec<Weak<Vars>>,
+    objects: Vec<Weak<Fields>>,
     modules: BTreeMap<usize, Rc<Vars>>,
     instances: BTreeMap<(usize, ClassId), Value>,
     roots: Vec<Root>,
@@ -126,7 +132,8 @@ pub(crate) struct Engine<'p> {
     steps: u32,
     /// How many of them the present entry point may take.
     steps_most: u32,
-    /// What is left of [`EARLY_STEPS`].
+    /// The file's share of [`PROGRAM_STEPS`], and what is left of it for loading.
+    file_steps: u32,
     early_left: u32,
     /// Expressions inside expressions, over all calls and files that are being loaded.
     deep: u32,
@@ -209,11 +216,24 @@ struct AtYield {
     frame: usize,
 }
 
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        let scopes = self.scopes.iter().filter_map(Weak::upgrade).chain(self.modules.values().cloned());
+        // What it held is dropped only when nothing is borrowed any more.
+        scopes.for_each(|scope| drop(scope.vars.take()));
+        self.objects.iter().filter_map(Weak::upgrade).for_each(|fields| drop(fields.take()));
+    }
+}
+
 impl<'p> Engine<'p> {
     pub(crate) fn new(program: &'p Program, models: &'p Models) -> Self {
+        let share = u32::try_from(PROGRAM_STEPS / program.len().max(1)).unwrap_or(u32::MAX);
+        let file_steps = share.clamp(FILE_STEPS.0, FILE_STEPS.1);
         Self {
             program,
             models,
+            scopes: Vec::new(),
+            objects: Vec::new(),
             modules: BTreeMap::new(),
             instances: BTreeMap::new(),
             roots: Vec::new(),
@@ -222,7 +242,8 @@ impl<'p> Engine<'p> {
             early: Rc::default(),
             steps: 0,
             steps_most: STEPS_MOST,
-            early_left: EARLY_STEPS,
+            file_steps,
+            early_left: file_steps,
             deep: 0,
             cut: false,
             branches: 0,
@@ -253,7 +274,9 @@ impl<'p> Engine<'p> {
         self.modules.insert(file, Rc::clone(&scope));
         let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
         let steps = std::mem::take(&mut self.steps);
-        let most = std::mem::replace(&mut self.steps_most, share(self.early_left));
+        // The first is the file itself.
+        let may = if self.modules.len() == 1 { STEPS_MOST } else { share(self.early_left) };
+        let most = std::mem::replace(&mut self.steps_most, may);
         let site = Site { file, span: Span::default() };
         let frame = Frame::new(file, 0, site, None);
         let frames = std::mem::replace(&mut self.frames, vec![frame]);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::event::{Event, Kind, Site, What};
 use super::value::{Closure, Shape, Value};
-use super::{Engine, Entry, Frame, LOOSE_STEPS, LOOSE_STEPS_LINE, Root, STEPS_MOST, Trace, share};
+use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::{FunctionId, Span};
 
 impl Engine<'_> {
@@ -35,7 +35,7 @@ impl Engine<'_> {
                 each(self.trace(root));
             }
         }
-        let mut left = LOOSE_STEPS.saturating_add(self.module(file).lines.saturating_mul(LOOSE_STEPS_LINE));
+        let mut left = self.file_steps.saturating_add(self.module(file).lines.saturating_mul(LINE_STEPS));
         for function in 1..self.module(file).functions.len() {
             if self.visited.contains(&(file, function)) {
                 continue;
@@ -108,6 +108,8 @@ impl Engine<'_> {
             }
         }
         self.here = outer;
+        self.scopes.retain(|scope| scope.strong_count() > 0);
+        self.objects.retain(|fields| fields.strong_count() > 0);
         Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), cut: self.cut }
     }
 

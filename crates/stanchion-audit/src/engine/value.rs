@@ -128,6 +128,9 @@ pub(crate) struct Closure {
     pub(crate) this: Option<Value>,
 }
 
+/// The fields of an object.
+pub(crate) type Fields = RefCell<BTreeMap<Rc<str>, Value>>;
+
 /// An object that can be changed.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
@@ -135,7 +138,7 @@ pub(crate) struct Object {
     pub(crate) class: Option<(usize, ClassId)>,
     /// What the model's type of its base class is, if any.
     pub(crate) api: Option<Rc<str>>,
-    pub(crate) fields: Rc<RefCell<BTreeMap<Rc<str>, Value>>>,
+    pub(crate) fields: Rc<Fields>,
     /// It lives longer than a call: an instance of a class, or something at the top of a module.
     pub(crate) shared: bool,
 }
