@@ -49,12 +49,12 @@ const STEPS_MOST: u32 = 60_000;
 /// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
 /// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
 /// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
-const PROGRAM_STEPS: usize = 40_000_000;
-const FILE_STEPS: (u32, u32) = (6_000, 240_000);
+const PROGRAM_STEPS: usize = 12_000_000;
+const FILE_STEPS: (u32, u32) = (2_000, 240_000);
 /// So many more for each line of the file.
-const LINE_STEPS: u32 = 16;
+const LINE_STEPS: u32 = 8;
 /// And so many in any case.
-const STEPS_LEAST: u32 = 400;
+const STEPS_LEAST: u32 = 250;
 /// Events of one entry point.
 const EVENTS_MOST: usize = 4_000;
 
