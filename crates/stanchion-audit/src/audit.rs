@@ -25,6 +25,17 @@ pub(crate) fn threads() -> Result<ThreadPool, Error> {
     pool.map_err(|e| Error::new(format!("no threads to work with: {e}")))
 }
 
+/// What is found in a program.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    pub(crate) found: Vec<Found>,
+    pub(crate) subjects: BTreeSet<Subject>,
+    /// Entry points that were followed only in part, by file.
+    pub(crate) partly: BTreeMap<usize, usize>,
+    /// And other functions.
+    pub(crate) loose: usize,
+}
+
 /// A hit with the names of the entry points that lead to it.
 pub(crate) type Found = (Hit, BTreeSet<String>);
 
@@ -35,37 +46,17 @@ fn key(hit: &Hit) -> Key {
     (hit.write, hit.code, hit.read)
 }
 
-/// All that is found in a program.
+/// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
+/// too much memory; what a rule says of one may depend on what another does, which is decided in the end. `tell` hears how
+/// many files are done.
 pub(crate) fn hits(
     program: &Program,
     models: &Models,
     schema: &Schema,
     deployment: Scope,
     because: &str,
-) -> Vec<Found> {
-    look(program, models, schema, deployment, because, &|_| {}).found
-}
-
-/// What was found in a program, and what it is about.
-#[derive(Debug, Default)]
-pub(crate) struct Looked {
-    pub(crate) found: Vec<Found>,
-    pub(crate) subjects: BTreeSet<Subject>,
-    /// Entry points that were not followed to their end: there was too much of it.
-    pub(crate) cut: BTreeSet<Site>,
-}
-
-/// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
-/// too much memory; what a rule says of one may depend on what another does, which is decided in the end. `tell` hears how
-/// many files are done.
-pub(crate) fn look(
-    program: &Program,
-    models: &Models,
-    schema: &Schema,
-    deployment: Scope,
-    because: &str,
     tell: &(dyn Fn(usize) + Sync),
-) -> Looked {
+) -> Hits {
     let done = AtomicUsize::new(0);
     let facts = Facts { deployment, because: because.to_owned(), schema: schema.clone() };
     let each = (0..program.len()).into_par_iter().map(|file| {
@@ -73,15 +64,18 @@ pub(crate) fn look(
         tell(done.fetch_add(1, Ordering::Relaxed) + 1);
         judged
     });
-    let (mut all, mut learned, mut judged) = (Looked::default(), Learned::default(), Vec::new());
-    for (says, looked) in each.collect::<Vec<_>>() {
-        learned.add(says);
-        judged.extend(looked.found);
-        all.subjects.extend(looked.subjects);
-        all.cut.extend(looked.cut);
+    let (mut learned, mut all) = (Learned::default(), Hits::default());
+    for (file, judged) in each.collect::<Vec<_>>().into_iter().enumerate() {
+        learned.add(judged.learned);
+        all.found.extend(judged.found);
+        all.subjects.extend(judged.subjects);
+        all.loose += judged.loose;
+        if judged.partly > 0 {
+            all.partly.insert(file, judged.partly);
+        }
     }
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for (hit, callers) in judged.into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
+    for (hit, callers) in std::mem::take(&mut all.found).into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
         found.entry(key(&hit)).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
     }
     all.found = found.into_values().collect();
@@ -89,30 +83,39 @@ pub(crate) fn look(
 }
 
 /// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing.
-fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> (Learned, Looked) {
-    let (mut learned, mut looked): (Learned, Looked) = Default::default();
+#[derive(Default)]
+struct Judged {
+    learned: Learned,
+    found: Vec<Found>,
+    subjects: BTreeSet<Subject>,
+    partly: usize,
+    loose: usize,
+}
+
+fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Judged {
+    let mut all = Judged::default();
     let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
     Engine::new(program, models).run(file, &mut |trace| {
-        learned.learn(&trace);
-        subjects::of(&trace, &mut looked.subjects);
-        if trace.cut {
-            looked.cut.insert(trace.root.site);
-        }
+        all.learned.learn(&trace);
+        subjects::of(&trace, &mut all.subjects);
+        *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
             let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
-                looked.found.push((hit, BTreeSet::new()));
-                looked.found.len() - 1
+                all.found.push((hit, BTreeSet::new()));
+                all.found.len() - 1
             });
             if trace.root.entry != Entry::Loose
-                && let Some((_, callers)) = looked.found.get_mut(at)
+                && let Some((_, callers)) = all.found.get_mut(at)
             {
                 callers.insert(trace.root.name.to_string());
             }
         }
     });
-    (learned, looked)
+    all
 }
 
+#[cfg(test)]
+mod bounds_tests;
 #[cfg(test)]
 mod models_tests;
 
@@ -127,8 +130,8 @@ mod tests {
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
         let models = Models::new(&[]).unwrap();
         let hits =
-            hits(&program, &models, &Schema::default(), Scope::Host, "it is an MCP server, one process per client");
-        hits.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
+            hits(&program, &models, &Schema::default(), Scope::Host, "it is an MCP server, one process per client", &|_| {});
+        hits.found.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! For the labelled cases of `cases/`: what the rules say of given files, before anything is merged, suppressed or sorted by
 //! severity. The product's way is [`crate::audit`].
 
+use std::sync::OnceLock;
+
 use crate::audit::{hits, threads};
 use crate::engine::{Scope, Site};
 use crate::frontend::{Dialect, lower};
@@ -38,7 +40,9 @@ pub fn judge(paths: &[String], cluster: bool) -> Vec<Said> {
     }
     let configs: Vec<(&str, &str)> = configs.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let (program, schema) = (Program::new(files, &configs), Schema::of(&configs));
-    let Ok(models) = Models::new(&[]) else { return Vec::new() };
+    // The corpus has hundreds of cases, and reading the models takes longer than judging one.
+    static MODELS: OnceLock<Option<Models>> = OnceLock::new();
+    let Some(models) = MODELS.get_or_init(|| Models::new(&[]).ok()) else { return Vec::new() };
     let (scope, because) = if cluster {
         (Scope::Cluster, "it runs on several machines")
     } else {
@@ -46,8 +50,9 @@ pub fn judge(paths: &[String], cluster: bool) -> Vec<Said> {
     };
     let at = |site: Site| (program.path(site.file).to_owned(), site.span.line);
     let Ok(threads) = threads() else { return Vec::new() };
-    let found = threads.install(|| hits(&program, &models, &schema, scope, because));
+    let found = threads.install(|| hits(&program, models, &schema, scope, because, &|_| {}));
     found
+        .found
         .into_iter()
         .map(|(hit, _)| {
             let (path, line) = at(hit.write);

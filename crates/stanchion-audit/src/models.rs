@@ -2,7 +2,7 @@
 
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
@@ -216,15 +216,16 @@ pub(crate) struct Models {
     no_words: Words,
 }
 
+/// Only asked by name, never gone through: their order does not matter.
 #[derive(Debug, Default)]
 struct Set {
-    packages: BTreeMap<String, String>,
-    types: BTreeMap<String, Type>,
-    made: BTreeMap<String, String>,
-    written: BTreeMap<String, String>,
+    packages: HashMap<String, String>,
+    types: HashMap<String, Type>,
+    made: HashMap<String, String>,
+    written: HashMap<String, String>,
     words: Words,
     /// By name of the call, then package or type.
-    calls: BTreeMap<String, BTreeMap<String, Vec<Call>>>,
+    calls: HashMap<String, HashMap<String, Vec<Call>>>,
 }
 
 /// A model file that cannot be used.

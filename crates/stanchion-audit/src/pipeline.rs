@@ -9,7 +9,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::advice::{self, Way};
-use crate::audit::{look, threads};
+use crate::audit::{Hits, hits, threads};
 use crate::catalogue;
 use crate::checklist::Subject;
 use crate::config::{Config, Instances as Said};
@@ -125,12 +125,12 @@ pub fn audit_and_tell(
         walked.notes.into_iter().map(|note| Note { path: note.path, line: 0, text: note.text }).collect();
     let named: BTreeSet<String> = roots.iter().map(|root| walk::shown(base, root)).collect();
     let refused: Vec<Note> = notes.iter().filter(|note| named.contains(&note.path)).cloned().collect();
-    let (left_out, mut partly) = (notes.len(), 0);
+    let (mut left_out, mut partly) = (notes.len(), 0);
     let (code, configs): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(|file| file.dialect.is_some());
     let code: Vec<_> = code.into_iter().filter(|file| config.covers(&file.path)).collect();
     let deployment = Deployment::read(configs.iter().chain(&code).map(|file| (file.path.as_str(), file.text.as_str())));
-    let done = AtomicUsize::new(0);
-    let tick = |doing| tell(Progress { doing, done: done.fetch_add(1, Ordering::Relaxed) + 1, total: code.len() });
+    let (done, total) = (AtomicUsize::new(0), code.len());
+    let tick = |doing| tell(Progress { doing, done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
     let findings = threads()?.install(|| {
         let modules = code.par_iter().map(|file| {
             let module = file.dialect.and_then(|dialect| lower(dialect, &file.text));
@@ -142,6 +142,7 @@ pub fn audit_and_tell(
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
             let Some(mut module) = module else {
+                left_out += 1;
                 let text = "not analysed: the parser finds no way through it".to_owned();
                 notes.push(Note { path: file.path.clone(), line: 0, text });
                 continue;
@@ -164,13 +165,9 @@ pub fn audit_and_tell(
         let program = Program::new(files, &settings);
         let (reach, because) = reach(&deployment, config);
         let tell = |done| tell(Progress { doing: "following calls", done, total: program.len() });
-        let looked = look(&program, &models, &Schema::of(&settings), reach, &because, &tell);
-        partly += looked.cut.len();
-        notes.extend(looked.cut.iter().map(|site| Note {
-            path: program.path(site.file).to_owned(),
-            line: site.span.line,
-            text: "not wholly analysed: what is called from here was followed only so far".to_owned(),
-        }));
+        let looked = hits(&program, &models, &Schema::of(&settings), reach, &because, &tell);
+        partly += looked.partly.values().sum::<usize>();
+        notes.extend(followed_in_part(&program, &looked));
         let found = looked.found.iter().filter_map(|(hit, callers)| {
             let way = way(&deployment, program.module(hit.write.file).language, callers);
             finding(&program, hit, callers, &surfaces, way)
@@ -183,8 +180,7 @@ pub fn audit_and_tell(
             }
             None => false,
         });
-        let texts: BTreeMap<String, Arc<str>> =
-            code.iter().map(|file| (file.path.clone(), file.text.as_str().into())).collect();
+        let texts: BTreeMap<String, Arc<str>> = code.into_iter().map(|file| (file.path, file.text.into())).collect();
         finding::finish(&mut findings, &|path| texts.get(path).cloned());
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
             notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
@@ -198,6 +194,21 @@ pub fn audit_and_tell(
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis, left_out, partly };
     let ground = Ground::new(models, &configs, &texts);
     Ok(Audited { report, deployment, subjects: subjects.into_iter().collect(), refused, texts, ground })
+}
+
+/// What was followed only in part.
+fn followed_in_part(program: &Program, hits: &Hits) -> Vec<Note> {
+    let note = |path: &str, text: String| Note { path: path.to_owned(), line: 0, text };
+    let entry = |(file, count): (&usize, &usize)| {
+        note(program.path(*file), format!("{count} entry points lead to too much code and were followed only in part"))
+    };
+    let mut notes: Vec<Note> = hits.partly.iter().map(entry).collect();
+    if hits.loose > 0 {
+        let text =
+            "functions that nothing here calls from outside lead to too much code and were followed only in part";
+        notes.push(note("", format!("{} {text}", hits.loose)));
+    }
+    notes
 }
 
 fn models(base: &Path, config: &Config) -> Result<Models, Error> {

@@ -104,6 +104,7 @@ impl Engine<'_> {
         // What is made in a call is the call's own until it is stored.
         let mut object = Object::new(self.here.early);
         object.class = Some((file, class));
+        self.objects.push(Rc::downgrade(&object.fields));
         let scope = self.load(file);
         object.api = self.api_base(file, class, BASES_DEEP);
         let this = Value::of(Shape::Object(object.clone()), name);

@@ -29,7 +29,10 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn function_value(&self, file: usize, function: usize, scope: &Rc<Vars>) -> Value {
+    pub(super) fn function_value(&mut self, file: usize, function: usize, scope: &Rc<Vars>) -> Value {
+        if !self.scopes.last().is_some_and(|last| std::ptr::eq(last.as_ptr(), Rc::as_ptr(scope))) {
+            self.scopes.push(Rc::downgrade(scope));
+        }
         let this = self.frames.last().and_then(|frame| frame.this.clone());
         let name = self.module(file).functions.get(function).map_or("", |f| f.name.as_str());
         let closure = Closure { file, function, scope: Rc::clone(scope), this };

@@ -30,27 +30,41 @@ mod value;
 mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
-use self::value::{Closure, Scope as Vars, Shape, Value};
+use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
 pub(crate) use self::value::{EventId, Origins};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
 use crate::program::Program;
 
 /// Expressions inside expressions, through calls into calls and files that load files: what the stack has room for.
-const DEEP_MOST: u32 = 6_000;
+const DEEP_MOST: u32 = 3_000;
 /// Calls inside calls.
 const CALLS_DEEP: usize = 12;
 /// Expressions and statements of one entry point.
 const STEPS_MOST: u32 = 60_000;
 /// The same of all entry points of a file together: handlers inside of handlers are entry points each.
 const WORK_MOST: u32 = 3_000_000;
+/// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
+/// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
+/// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
+const PROGRAM_STEPS: usize = 12_000_000;
+const FILE_STEPS: (u32, u32) = (2_000, 240_000);
+/// So many more for each line of the file.
+const LINE_STEPS: u32 = 8;
+/// And so many in any case.
+const STEPS_LEAST: u32 = 250;
 /// Events of one entry point.
 const EVENTS_MOST: usize = 4_000;
+
+/// How many steps one may take of what is left for all.
+fn share(left: u32) -> u32 {
+    (left / 4).clamp(STEPS_LEAST, STEPS_MOST)
+}
 
 /// How code comes to run concurrently with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,6 +129,10 @@ const EARLY: EventId = 1 << 30;
 pub(crate) struct Engine<'p> {
     program: &'p Program,
     models: &'p Models,
+    /// Functions know the variables around them, and those know the functions; objects know each other. What was made is
+    /// known here, to be freed in the end.
+    scopes: Vec<Weak<Vars>>,
+    objects: Vec<Weak<Fields>>,
     modules: BTreeMap<usize, Rc<Vars>>,
     instances: BTreeMap<(usize, ClassId), Value>,
     roots: Vec<Root>,
@@ -123,6 +141,11 @@ pub(crate) struct Engine<'p> {
     early: Rc<Vec<Event>>,
     steps: u32,
     work: u32,
+    /// How many of them the present entry point may take.
+    steps_most: u32,
+    /// The file's share of [`PROGRAM_STEPS`], and what is left of it for loading.
+    file_steps: u32,
+    early_left: u32,
     /// Expressions inside expressions, over all calls and files that are being loaded.
     deep: u32,
     cut: bool,
@@ -204,11 +227,24 @@ struct AtYield {
     frame: usize,
 }
 
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        let scopes = self.scopes.iter().filter_map(Weak::upgrade).chain(self.modules.values().cloned());
+        // What it held is dropped only when nothing is borrowed any more.
+        scopes.for_each(|scope| drop(scope.vars.take()));
+        self.objects.iter().filter_map(Weak::upgrade).for_each(|fields| drop(fields.take()));
+    }
+}
+
 impl<'p> Engine<'p> {
     pub(crate) fn new(program: &'p Program, models: &'p Models) -> Self {
+        let share = u32::try_from(PROGRAM_STEPS / program.len().max(1)).unwrap_or(u32::MAX);
+        let file_steps = share.clamp(FILE_STEPS.0, FILE_STEPS.1);
         Self {
             program,
             models,
+            scopes: Vec::new(),
+            objects: Vec::new(),
             modules: BTreeMap::new(),
             instances: BTreeMap::new(),
             roots: Vec::new(),
@@ -217,6 +253,9 @@ impl<'p> Engine<'p> {
             early: Rc::default(),
             steps: 0,
             work: 0,
+            steps_most: STEPS_MOST,
+            file_steps,
+            early_left: file_steps,
             deep: 0,
             cut: false,
             branches: 0,
@@ -247,6 +286,9 @@ impl<'p> Engine<'p> {
         self.modules.insert(file, Rc::clone(&scope));
         let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
         let steps = std::mem::take(&mut self.steps);
+        // The first is the file itself.
+        let may = if self.modules.len() == 1 { STEPS_MOST } else { share(self.early_left) };
+        let most = std::mem::replace(&mut self.steps_most, may);
         let site = Site { file, span: Span::default() };
         let frame = Frame::new(file, 0, site, None);
         let frames = std::mem::replace(&mut self.frames, vec![frame]);
@@ -256,7 +298,9 @@ impl<'p> Engine<'p> {
             self.run_block(&top.body, &scope);
         }
         self.frames = frames;
+        self.early_left = self.early_left.saturating_sub(self.steps);
         self.steps = steps;
+        self.steps_most = most;
         self.here = outer;
         scope
     }
@@ -268,13 +312,16 @@ impl<'p> Engine<'p> {
         }
         let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
         let steps = std::mem::take(&mut self.steps);
+        let most = std::mem::replace(&mut self.steps_most, share(self.early_left));
         let name: Rc<str> = self.module(file).classes.get(class).map_or("", |class| class.name.as_str()).into();
         let site = Site { file, span: Span::default() };
         // Classes that need each other meet this one.
         self.instances.insert((file, class), Value::unknown(&*name));
         let instance = self.construct(file, class, None, &name, site);
         self.instances.insert((file, class), instance.clone());
+        self.early_left = self.early_left.saturating_sub(self.steps);
         self.steps = steps;
+        self.steps_most = most;
         self.here = outer;
         instance
     }
@@ -315,8 +362,8 @@ impl<'p> Engine<'p> {
     fn step(&mut self) -> bool {
         self.steps += 1;
         self.work = self.work.saturating_add(1);
-        let enough = self.steps >= STEPS_MOST || self.work >= WORK_MOST;
-        let go = !enough && self.events.len().max(self.early.len()) < EVENTS_MOST;
+        let events = if self.here.early { self.early.len() } else { self.events.len() };
+        let go = self.steps < self.steps_most && self.work < WORK_MOST && events < EVENTS_MOST;
         self.cut |= !go;
         go
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::event::{Event, Kind, Site, What};
 use super::value::{Closure, Shape, Value};
-use super::{Engine, Entry, Frame, Root, Trace};
+use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::{FunctionId, Span};
 
 impl Engine<'_> {
@@ -35,12 +35,17 @@ impl Engine<'_> {
                 each(self.trace(root));
             }
         }
+        let mut left = self.file_steps.saturating_add(self.module(file).lines.saturating_mul(LINE_STEPS));
         for function in 1..self.module(file).functions.len() {
             if self.visited.contains(&(file, function)) {
                 continue;
             }
             if let Some(root) = self.loose(file, function) {
-                each(self.trace(root));
+                self.steps_most = share(left);
+                let trace = self.trace(root);
+                left = left.saturating_sub(self.steps);
+                self.steps_most = STEPS_MOST;
+                each(trace);
                 // What it registers belongs to it.
                 while let Some(root) = self.roots.get(next).cloned() {
                     next += 1;
@@ -103,6 +108,8 @@ impl Engine<'_> {
             }
         }
         self.here = outer;
+        self.scopes.retain(|scope| scope.strong_count() > 0);
+        self.objects.retain(|fields| fields.strong_count() > 0);
         Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), cut: self.cut }
     }
 

@@ -10,9 +10,9 @@ use crate::hir::{ClassId, FunctionId};
 /// The number of an event in its trace.
 pub(crate) type EventId = u32;
 
-/// Reads that a value derives from, sorted.
+/// Reads that a value derives from, sorted. Most values derive from none, and cost no memory for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Origins(Rc<[EventId]>);
+pub(crate) struct Origins(Option<Rc<[EventId]>>);
 
 /// Values that derive from more reads than this are taken to derive from the last ones.
 const ORIGINS_MOST: usize = 32;
@@ -25,34 +25,43 @@ const TEXT_MOST: usize = 8 * 1024;
 
 impl Origins {
     pub(crate) fn one(event: EventId) -> Self {
-        Self(Rc::from([event]))
+        Self(Some(Rc::from([event])))
+    }
+
+    fn all(&self) -> &[EventId] {
+        self.0.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = EventId> + '_ {
-        self.0.iter().copied()
+        self.all().iter().copied()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     pub(crate) fn contains(&self, event: EventId) -> bool {
-        self.0.binary_search(&event).is_ok()
+        self.all().binary_search(&event).is_ok()
+    }
+
+    fn has(&self, other: &Self) -> bool {
+        self.all().len() >= other.all().len() && other.iter().all(|event| self.contains(event))
     }
 
     #[must_use]
     pub(crate) fn with(&self, other: &Self) -> Self {
-        if other.is_empty() || Rc::ptr_eq(&self.0, &other.0) {
+        // Both mostly come from the same reads.
+        if self.has(other) {
             return self.clone();
         }
-        if self.is_empty() {
+        if other.has(self) {
             return other.clone();
         }
         let mut both: Vec<EventId> = self.iter().chain(other.iter()).collect();
         both.sort_unstable();
         both.dedup();
         let cut = both.len().saturating_sub(ORIGINS_MOST);
-        Self(both.split_off(cut).into())
+        Self(Some(both.split_off(cut).into()))
     }
 }
 
@@ -119,6 +128,9 @@ pub(crate) struct Closure {
     pub(crate) this: Option<Value>,
 }
 
+/// The fields of an object.
+pub(crate) type Fields = RefCell<BTreeMap<Rc<str>, Value>>;
+
 /// An object that can be changed.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
@@ -126,7 +138,7 @@ pub(crate) struct Object {
     pub(crate) class: Option<(usize, ClassId)>,
     /// What the model's type of its base class is, if any.
     pub(crate) api: Option<Rc<str>>,
-    pub(crate) fields: Rc<RefCell<BTreeMap<Rc<str>, Value>>>,
+    pub(crate) fields: Rc<Fields>,
     /// It lives longer than a call: an instance of a class, or something at the top of a module.
     pub(crate) shared: bool,
 }
@@ -216,7 +228,8 @@ impl Value {
     }
 
     pub(crate) fn null() -> Self {
-        Self::of(Shape::Null, "null")
+        thread_local!(static NAME: Rc<str> = "null".into());
+        Self { origins: Origins::default(), shape: Shape::Null, name: NAME.with(Rc::clone) }
     }
 
     #[must_use]

@@ -194,24 +194,20 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let reads: Vec<&Event> =
             reads.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).filter(same).collect();
         let Some(read) = reads.iter().max_by_key(|read| read.id) else { continue };
-        // Whoever sets it before others can run has it.
-        let claimed = case.events().iter().filter(same).any(|e| {
-            e.id > read.id && e.id < write.id && matches!(e.what, What::Write(_)) && case.window(read, e).is_none()
-        });
-        // A pause only where the map has nothing: then nothing of it is written back.
-        let paused = case.events().iter().any(|e| {
-            (read.id..write.id).contains(&e.id) && matches!(e.what, What::Suspend) && !e.guards.contains(read.id)
-        });
-        // The second round of something that calls itself is not another caller.
-        let again = case
-            .events()
-            .iter()
-            .take_while(|e| e.id < write.id)
-            .any(|e| matches!(e.what, What::Write(_)) && e.site == write.site && e.loops == write.loops);
-        if again || how.inserts && !paused {
+        let between = case.between(read.id, write.id);
+        if case.window(read, write).is_none() || read.covered_with(write, Scope::Thread) {
             continue;
         }
-        if claimed || case.window(read, write).is_none() || read.covered_with(write, Scope::Thread) {
+        // A pause only where the map has nothing: then nothing of it is written back.
+        let paused = || between.iter().any(|e| matches!(e.what, What::Suspend) && !e.guards.contains(read.id));
+        // The second round of something that calls itself is not another caller.
+        let again = |e: &Event| matches!(e.what, What::Write(_)) && e.site == write.site && e.loops == write.loops;
+        if how.inserts && !paused() || case.between(0, write.id).iter().any(again) {
+            continue;
+        }
+        // Whoever sets it before others can run has it.
+        let claims = |e: &Event| matches!(e.what, What::Write(_)) && same(&e) && case.window(read, e).is_none();
+        if between.iter().any(|e| e.id > read.id && claims(e)) {
             continue;
         }
         let message =

@@ -11,7 +11,7 @@ mod retries;
 
 use std::collections::BTreeSet;
 
-use crate::engine::{Event, Kind, Scope, Site, Trace, What};
+use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, What};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -166,13 +166,18 @@ impl Case<'_> {
         self.trace.events()
     }
 
+    /// Those from one number up to another: an event's number is its place. What was early is before all of them.
+    fn between(&self, from: EventId, to: EventId) -> &[Event] {
+        self.events().get(from as usize..self.events().len().min(to as usize)).unwrap_or_default()
+    }
+
     fn language(&self, event: &Event) -> Language {
         self.program.module(event.site.file).language
     }
 
     /// A point between the two where others can run, if there is one inside this process.
     fn window(&self, from: &Event, to: &Event) -> Option<Site> {
-        let between = self.events().iter().filter(|e| e.id > from.id && e.id <= to.id);
+        let between = self.between(from.id.saturating_add(1), to.id.saturating_add(1)).iter();
         let pauses = |e: &&Event| {
             matches!(e.what, What::Suspend)
                 && e.meets(to)

@@ -1,7 +1,7 @@
 //! RC207 - RC209: locks that people make themselves, or go on without.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Scope, What};
+use crate::engine::{Event, EventId, Kind, Scope, What};
 
 fn hit(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, scope: Scope, text: (&str, &str)) -> Hit {
     let resource = write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.clone());
@@ -30,31 +30,29 @@ pub(super) fn await_once(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let same = |e: &&Event| e.resource == write.resource;
-        let reads =
-            case.events().iter().filter(|e| e.id < write.id && matches!(e.what, What::Read { .. })).filter(same);
+        // It is a lock if it is given back after the work.
+        let given_back = |e: &Event| is_write(e) && e.suspends > write.suspends && e.stack == write.stack && same(&e);
+        if !write.held.is_empty() || !case.between(write.id, EventId::MAX).iter().any(given_back) {
+            continue;
+        }
+        let reads = case.between(0, write.id).iter().filter(|e| matches!(e.what, What::Read { .. })).filter(same);
         let reads: Vec<&Event> = reads.collect();
         let waited = |read: &Event| {
-            case.events().iter().find(|e| {
+            if read.stack != write.stack || write.guards.contains(read.id) {
+                return None;
+            }
+            case.between(read.id, write.id).iter().find(|e| {
                 matches!(e.what, What::Suspend)
                     && !e.detached
-                    && e.stack == write.stack
-                    && read.stack == write.stack
-                    && (read.id..write.id).contains(&e.id)
                     && e.guards.contains(read.id)
                     && e.loops == write.loops
-                    && !write.guards.contains(read.id)
+                    && e.stack == write.stack
             })
         };
         let Some((read, wait)) = reads.iter().find_map(|read| Some((*read, waited(read)?))) else { continue };
         let looks_again = reads.iter().any(|e| e.id > wait.id);
-        let already = case.events().iter().filter(same).any(|e| is_write(e) && (wait.id..write.id).contains(&e.id));
-        // It is a lock if it is given back after the work.
-        let given_back = case
-            .events()
-            .iter()
-            .filter(same)
-            .any(|e| is_write(e) && e.id > write.id && e.suspends > write.suspends && e.stack == write.stack);
-        if looks_again || already || !given_back || !write.held.is_empty() {
+        let already = case.between(wait.id, write.id).iter().any(|e| is_write(e) && same(&e));
+        if looks_again || already {
             continue;
         }
         let text = (

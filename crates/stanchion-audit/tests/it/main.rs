@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use stanchion_audit::corpus::{self, Said};
 
 const LANGUAGES: [(&str, &[&str]); 4] =
@@ -106,8 +107,7 @@ fn load(root: &Path, path: &Path) -> Case {
 }
 
 /// Whether the case is exactly right, and what is wrong with it.
-fn judge(case: &Case, counts: &mut BTreeMap<(String, &'static str), Count>) -> Vec<String> {
-    let hits = corpus::judge(&case.files, case.cluster);
+fn judge(case: &Case, hits: &[Said], counts: &mut BTreeMap<(String, &'static str), Count>) -> Vec<String> {
     let short = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let fits = |hit: &Said, expected: &Expected| {
         hit.code == expected.code
@@ -126,7 +126,7 @@ fn judge(case: &Case, counts: &mut BTreeMap<(String, &'static str), Count>) -> V
             problems.push(format!("missed {} at {}:{}{read}", expected.code, short(&expected.path), expected.line));
         }
     }
-    for hit in &hits {
+    for hit in hits {
         if case.also.contains(hit.code) || case.expected.iter().any(|expected| fits(hit, expected)) {
             continue;
         }
@@ -172,14 +172,18 @@ fn every_solved_case_stays_solved() {
         fs::read_to_string(&list).unwrap_or_default().lines().map(str::to_owned).collect();
     let (mut counts, mut solved, mut report, mut lost) = (BTreeMap::new(), BTreeSet::new(), String::new(), Vec::new());
     let mut waiting = 0;
-    for path in &paths {
+    let tried = |path: &PathBuf| {
         let case = load(&root, path);
+        let hits = if case.judged { corpus::judge(&case.files, case.cluster) } else { Vec::new() };
+        (case, hits)
+    };
+    for (case, hits) in paths.par_iter().map(tried).collect::<Vec<_>>() {
         if !case.judged {
             waiting += 1;
             continue;
         }
         assert!(!case.language.is_empty(), "{}: no source", case.name);
-        let problems = judge(&case, &mut counts);
+        let problems = judge(&case, &hits, &mut counts);
         if problems.is_empty() {
             solved.insert(case.name);
             continue;
