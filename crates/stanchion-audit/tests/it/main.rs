@@ -7,6 +7,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its cases has failed")]
 
+mod seeds;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
