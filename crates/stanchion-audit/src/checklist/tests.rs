@@ -77,8 +77,16 @@ fn the_grade_follows_the_rubric() {
 
 #[test]
 fn the_rubric_states_the_numbers_that_are_used() {
-    for number in ["high 15, medium 6, low 2", "90 points", "75 a B", "60 a C", "40 a D", "three times", "five failing"]
-    {
+    for number in [
+        "high 15, medium 6, low 2",
+        "90 points",
+        "75 a B",
+        "60 a C",
+        "40 a D",
+        "three times",
+        "five failing",
+        "fewer than three",
+    ] {
         assert!(RUBRIC.contains(number), "{number}");
     }
 }
@@ -87,6 +95,10 @@ fn the_rubric_states_the_numbers_that_are_used() {
 fn without_any_answer_there_is_no_grade() {
     let answers = fill(&[], &Deployment::default(), &[]);
     assert_eq!(score(&[], &answers).grade, None);
+    let few = fill(&[], &Deployment::default(), &[Subject::State, Subject::Timer]);
+    assert_eq!(score(&[], &few).because, "only 2 of 19 items could be answered");
+    let enough = fill(&[], &Deployment::default(), &[Subject::State, Subject::Timer, Subject::Hint]);
+    assert_eq!((score(&[], &few).grade, score(&[], &enough).grade), (None, Some(Grade::A)));
     assert!(text(&answers, &score(&[], &answers)).contains("Grade: none"));
     assert!(json(&answers, &score(&[], &answers))["grade"].is_null());
 }
