@@ -5,7 +5,7 @@ use crate::hir::{Call, Class, Expr, ExprKind, Module, Param, Pattern, StmtKind};
 use crate::program::{Meaning, Program};
 
 /// Schemas inside schemas, and names for names.
-const DEEP: usize = 6;
+const DEEP: usize = 16;
 
 /// What a value has to be.
 #[derive(Debug, Clone, PartialEq, Eq)]

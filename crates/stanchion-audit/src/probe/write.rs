@@ -81,10 +81,7 @@ impl Page<'_> {
         self.put(&format!("kind = \"{kind}\""));
         match start(&self.audited.ground.settings, &self.handler.place.0) {
             Some(start) => {
-                self.put(&format!(
-                    "# check: this is how {} says that it is started; build it first",
-                    flat(&start.from)
-                ));
+                self.put(&format!("# check: how it is started, by {}; build it first", flat(&start.from)));
                 let words: Vec<String> = start.command.iter().map(|word| template(word)).collect();
                 self.put(&format!("command = [{}]", words.join(", ")));
             }

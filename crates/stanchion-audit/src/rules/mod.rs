@@ -158,7 +158,14 @@ pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
     for rule in RULES {
         rule(case, &mut hits);
     }
+    hits.retain(|hit| !is_private(hit));
     hits
+}
+
+/// A file in a folder that was made for this call: nobody else knows it.
+fn is_private(hit: &Hit) -> bool {
+    let of_files = ["RC101", "RC105", "RC301", "RC302", "RC304"];
+    of_files.contains(&hit.code) && (hit.resource.starts_with("unique:") || hit.resource.contains("(unique:"))
 }
 
 impl Case<'_> {
@@ -190,6 +197,11 @@ impl Case<'_> {
     /// Whether calls of one process run at the same time by themselves.
     fn is_parallel(&self, event: &Event) -> bool {
         matches!(self.language(event), Language::Go | Language::Rust)
+    }
+
+    /// Whether the lock is given back by whatever ends the function: Rust drops its guard.
+    fn is_dropped(&self, event: &Event, scope: Scope) -> bool {
+        self.language(event) == Language::Rust && scope <= Scope::Process
     }
 
     /// How far a lock has to reach to protect this.

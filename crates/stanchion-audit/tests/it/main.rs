@@ -10,6 +10,7 @@
 mod bad_input;
 mod fuzz;
 mod measure;
+mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -203,6 +204,7 @@ fn every_solved_case_stays_solved() {
     );
     if std::env::var("SOLVED").as_deref() == Ok("write") {
         let text: String = solved.iter().map(|name| format!("{name}\n")).collect();
+        // stanchion-audit: ignore RC101, RC302 -- a person writes the list anew, alone
         fs::write(&list, text).unwrap();
         return;
     }
