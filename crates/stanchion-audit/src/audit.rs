@@ -50,6 +50,7 @@ pub(crate) fn hits(
         all
     });
     facts.schema = schema.clone();
+    (0..program.len()).for_each(|file| facts.schema.add_code(program.module(file)));
     let each = files().map(|file| judged(program, models, file, &facts));
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
     for (key, (hit, callers)) in each.collect::<Vec<_>>().into_iter().flatten() {

@@ -19,7 +19,7 @@ use crate::frontend::lower;
 use crate::hir::Function;
 use crate::models::Models;
 use crate::program::{Program, Source};
-use crate::rules::Hit;
+use crate::rules::{Hit, UNKNOWN};
 use crate::schema::Schema;
 use crate::suppress::suppress;
 use crate::walk::{self, Limits};
@@ -128,6 +128,7 @@ fn reach(deployment: &Deployment, config: &Config) -> (Scope, String) {
             (Scope::Host, format!("every client starts a process of its own: {fact}"))
         }
         Some(fact) => (Scope::Cluster, format!("several run at once: {fact}")),
+        None if deployment.facts.is_empty() => (UNKNOWN, "nothing says that one process runs alone".to_owned()),
         None => (Scope::Process, "as far as its files say, one process runs".to_owned()),
     }
 }

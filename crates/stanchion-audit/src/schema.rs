@@ -1,4 +1,7 @@
-//! Unique keys of a project, from its SQL and Prisma files: an insert that a unique key guards is no race.
+//! Unique keys of a project, from its SQL and Prisma files and its own code: an insert that a unique key guards is no
+//! race.
+
+mod code;
 
 use std::collections::BTreeMap;
 

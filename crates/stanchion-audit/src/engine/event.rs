@@ -67,6 +67,8 @@ pub(crate) struct Held {
 pub(crate) enum What {
     Read {
         locks: bool,
+        /// Columns that it asks for by their values.
+        by: Vec<Rc<str>>,
     },
     /// Only whether it is there.
     Check,
@@ -100,6 +102,11 @@ pub(crate) enum What {
     },
     /// A connection goes back into its pool.
     GivenBack,
+}
+
+impl What {
+    /// The whole of something is read.
+    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new() };
 }
 
 /// How something is written.

@@ -35,7 +35,7 @@ impl Engine<'_> {
             }
             (_, "read") if matches!(&*path, "0" | "/dev/stdin") => self.input(known),
             (_, "read") => {
-                let id = self.emit(What::Read { locks: false }, resource(), &none, known.span);
+                let id = self.emit(What::READ, resource(), &none, known.span);
                 Value::unknown(format!("content of {path}")).from(&Origins::one(id))
             }
             (_, "check") => {
@@ -156,7 +156,7 @@ impl Engine<'_> {
                 Value::null()
             }
             _ => {
-                let id = self.emit(What::Read { locks: false }, Some(resource), &Origins::default(), known.span);
+                let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
                 Value::unknown(format!("content of {}", file.name)).from(&Origins::one(id))
             }
         }

@@ -14,7 +14,7 @@ impl Engine<'_> {
         if !is_data(&value) {
             return value;
         }
-        let id = self.memory_event(What::Read { locks: false }, name, &value.origins, span);
+        let id = self.memory_event(What::READ, name, &value.origins, span);
         // A collection is known by where it is kept, so that changes of it can be told.
         let mut value = value;
         if matches!(&value.shape, Shape::Api(kind) if &**kind == COLLECTION) {

@@ -88,7 +88,7 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);
-        if !inside && case.needed(Scope::Host) <= Scope::Process {
+        if !inside && case.needed(Scope::Host) <= Scope::Process && case.facts.alone {
             continue;
         }
         hits.push(Hit {

@@ -21,6 +21,8 @@ use crate::schema::Schema;
 pub(crate) struct Facts {
     /// How far the copies of the program reach that run at one time.
     pub(crate) deployment: Scope,
+    /// It is known that there is one process only.
+    pub(crate) alone: bool,
     /// Why, in words.
     pub(crate) because: String,
     /// Files that something reads.
@@ -33,10 +35,15 @@ pub(crate) struct Facts {
     pub(crate) schema: Schema,
 }
 
+/// A deployment of which nothing is known: one process as far as locks go, but nobody says that it is alone.
+pub(crate) const UNKNOWN: Scope = Scope::Thread;
+
 impl Facts {
     pub(crate) fn new(deployment: Scope, because: &str) -> Self {
+        let alone = deployment == Scope::Process;
+        let deployment = deployment.max(Scope::Process);
         let (read, locks, released) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { deployment, because: because.to_owned(), read, locks, released, schema: Schema::default() }
+        Self { deployment, alone, because: because.to_owned(), read, locks, released, schema: Schema::default() }
     }
 }
 
