@@ -449,6 +449,7 @@ mod tests {
         "memory.add",
         "memory.remove",
         "pass",
+        "member",
         "list",
         "unique",
         "send",

@@ -59,8 +59,10 @@ impl Engine<'_> {
         self.here.tried.push(Origins::default());
         let mut flow = self.block(body, scope);
         if handlers.iter().any(takes_empty) {
+            // What is done in the same block is not done when the read fails.
+            let end = if self.here.early { 0 } else { EventId::try_from(self.log().len()).unwrap_or(EventId::MAX) };
             let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
-            reads.for_each(|event| event.swallowed = true);
+            reads.for_each(|event| drop(event.swallowed.get_or_insert(end)));
         }
         if handlers.iter().any(is_refused) {
             self.refused(first);

@@ -228,7 +228,7 @@ pub(crate) struct Event {
     /// Nobody waits for it.
     pub(crate) detached: bool,
     /// If it fails, something empty takes its place.
-    pub(crate) swallowed: bool,
+    pub(crate) swallowed: Option<EventId>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,
 }

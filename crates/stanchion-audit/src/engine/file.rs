@@ -145,6 +145,9 @@ impl Engine<'_> {
         if self.models.call(language, kind, "read").is_some_and(|call| call.does == "input") {
             return self.input(known);
         }
+        if !kind.starts_with("file.") {
+            return self.result(known);
+        }
         let resource = Resource { kind: Kind::File, name: Rc::clone(&file.name), part: None, scope: Scope::Host };
         match known.model.how.as_deref() {
             Some("write") => {

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
-use super::value::{Origins, Scope as Vars, Shape, Value};
-use crate::hir::{Expr, ExprKind};
+use super::value::{Object, Origins, Scope as Vars, Shape, Value};
+use crate::hir::{Expr, ExprKind, Language};
 
 impl Engine<'_> {
     /// Whether what it is given runs by itself.
@@ -56,8 +56,28 @@ impl Engine<'_> {
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
         match scope.find(name)?.0.value.shape {
-            Shape::Class(file, class) => Some(self.instance(file, class)),
+            Shape::Class(file, class) => {
+                let found = self.instance(file, class);
+                Some(if self.is_record(file, class) { own(&found) } else { found })
+            }
             _ => None,
         }
     }
+
+    /// A class of data without a constructor of its own: whoever is given one has it for himself.
+    fn is_record(&self, file: usize, class: usize) -> bool {
+        self.language(file) == Language::Python
+            && self.module(file).classes.get(class).is_some_and(|class| {
+                let made = class.methods.iter().any(|(name, _)| name == "constructor");
+                !made && class.fields.iter().any(|field| !field.is_static)
+            })
+    }
+}
+
+/// A copy that nobody else has.
+fn own(value: &Value) -> Value {
+    let Shape::Object(object) = &value.shape else { return value.clone() };
+    let fields = object.fields.borrow().clone();
+    let copy = Object { fields: Rc::new(fields.into()), shared: false, ..object.clone() };
+    Value { shape: Shape::Object(copy), ..value.clone() }
 }

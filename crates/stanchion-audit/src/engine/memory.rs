@@ -29,6 +29,7 @@ impl Engine<'_> {
         let again = self.events.iter().rev().take(32).find(|event| {
             matches!(event.what, What::Read { .. })
                 && event.suspends == suspends
+                && event.held.len() == self.here.held.len()
                 && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && &*r.name == name)
         });
         if let (What::Read { .. }, Some(again)) = (&what, again) {

@@ -115,10 +115,11 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if !how.whole {
             continue;
         }
-        let read =
-            write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-                read.swallowed && read.resource.as_ref().is_some_and(|r| r.is(resource)) && read.meets(write)
-            });
+        let read = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
+            read.swallowed.is_some_and(|end| write.id >= end)
+                && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                && read.meets(write)
+        });
         let Some(read) = read else { continue };
         hits.push(Hit {
             code: "RC304",
