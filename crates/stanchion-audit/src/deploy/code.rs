@@ -69,10 +69,13 @@ pub(super) struct Seen {
 impl Seen {
     pub(super) fn read(&mut self, facts: &mut Facts<'_>, text: &str) {
         let is_code = |line: &str| !line.trim_start().starts_with(['#', '/', '*']);
+        // A server that is told which transport to use can be told this one.
+        let serves = SERVERS.iter().any(|word| text.contains(word));
         for (number, line) in text.lines().enumerate().filter(|(_, line)| is_code(line)) {
             let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
             let number = u32::try_from(number).unwrap_or(0).saturating_add(1);
-            if has(&STDIO) && !self.stdio {
+            let named = serves && (line.contains("\"stdio\"") || line.contains("'stdio'"));
+            if (has(&STDIO) || named) && !self.stdio {
                 mcp::add(facts, number, "an MCP server over stdio");
                 self.stdio = true;
             }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::again::{compared, tries_again};
+use super::again::{compared, is_retry};
 use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -247,7 +247,7 @@ impl Engine<'_> {
             };
             self.assign(pattern, &item, &inner, true);
         }
-        let retries = u32::from(tries_again(&found.body));
+        let retries = u32::from(is_retry(found));
         self.here.retries += retries;
         let flow = self.arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);

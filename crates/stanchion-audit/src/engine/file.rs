@@ -86,11 +86,11 @@ impl Engine<'_> {
             (_, "rename") => {
                 let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| to.name);
                 // What is moved into place derives from what was written to the other file.
-                let written = self.events.iter().rev().find(|event| {
+                let written = self.events.iter().filter(|event| {
                     matches!(event.what, What::Write(_))
                         && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == path)
                 });
-                let deps = written.map(|event| event.deps.clone()).unwrap_or_default();
+                let deps = written.fold(Origins::default(), |all, event| all.with(&event.deps));
                 let resource = Resource { kind: Kind::File, name: to, part: None, scope: Scope::Host };
                 let write = Write { whole: true, publishes: true, from: Some(path), ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
+use super::class::BASES_DEEP;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language};
 
@@ -64,13 +65,24 @@ impl Engine<'_> {
         }
     }
 
-    /// A class of data without a constructor of its own: whoever is given one has it for himself.
-    fn is_record(&self, file: usize, class: usize) -> bool {
-        self.language(file) == Language::Python
-            && self.module(file).classes.get(class).is_some_and(|class| {
-                let made = class.methods.iter().any(|(name, _)| name == "constructor");
-                !made && class.fields.iter().any(|field| !field.is_static)
-            })
+    /// A class of data without a constructor, of its own or inherited: whoever is given one has it for himself.
+    fn is_record(&mut self, file: usize, class: usize) -> bool {
+        if self.language(file) != Language::Python {
+            return false;
+        }
+        let (mut at, mut holds) = ((file, class), false);
+        for _ in 0..BASES_DEEP {
+            let Some(found) = self.module(at.0).classes.get(at.1) else { break };
+            if found.methods.iter().any(|(name, _)| name == "constructor") {
+                return false;
+            }
+            holds |= found.fields.iter().any(|field| !field.is_static);
+            match self.base(at.0, at.1) {
+                Some(base) => at = base,
+                None => break,
+            }
+        }
+        holds
     }
 }
 
