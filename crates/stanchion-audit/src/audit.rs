@@ -58,7 +58,8 @@ pub(crate) fn hits(
     tell: &(dyn Fn(usize) + Sync),
 ) -> Hits {
     let done = AtomicUsize::new(0);
-    let facts = Facts { deployment, because: because.to_owned(), schema: schema.clone() };
+    let mut facts = Facts::new(deployment, because, schema.clone());
+    (0..program.len()).for_each(|file| facts.schema.add_code(program.module(file)));
     let each = (0..program.len()).into_par_iter().map(|file| {
         let judged = judged(program, models, file, &facts);
         tell(done.fetch_add(1, Ordering::Relaxed) + 1);

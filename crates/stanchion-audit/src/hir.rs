@@ -3,6 +3,8 @@
 //! It keeps what decides about races: order, branches, loops, exceptions, calls with their arguments, what is assigned to
 //! what. Types, visibility and operators' meanings are left out.
 
+pub(crate) mod each;
+
 /// Where something stands; lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Span {

@@ -464,6 +464,7 @@ mod tests {
         "memory.add",
         "memory.remove",
         "pass",
+        "member",
         "list",
         "unique",
         "send",

@@ -23,7 +23,7 @@ use crate::hir::{Function, Language};
 use crate::models::Models;
 use crate::probe::Ground;
 use crate::program::{Program, Source};
-use crate::rules::Hit;
+use crate::rules::{Hit, UNKNOWN};
 use crate::schema::Schema;
 use crate::suppress::{self, suppress};
 use crate::walk::{self, Limits};
@@ -247,6 +247,7 @@ fn reach(deployment: &Deployment, config: &Config) -> (Scope, String) {
     match deployment.evidence() {
         Some(fact) if fact.kind == Fact::StdioMcp => (Scope::Host, format!("this is {fact}")),
         Some(fact) => (Scope::Cluster, format!("several run at once: {fact}")),
+        None if deployment.facts.is_empty() => (UNKNOWN, "nothing says that one process runs alone".to_owned()),
         None => (Scope::Process, "as far as its files say, one process runs".to_owned()),
     }
 }

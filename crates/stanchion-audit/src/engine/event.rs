@@ -67,6 +67,8 @@ pub(crate) struct Held {
 pub(crate) enum What {
     Read {
         locks: bool,
+        /// Columns that it asks for by their values.
+        by: Vec<Rc<str>>,
     },
     /// Only whether it is there.
     Check,
@@ -95,6 +97,11 @@ pub(crate) enum What {
     Starts,
     /// A connection goes back into its pool.
     GivenBack,
+}
+
+impl What {
+    /// The whole of something is read.
+    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new() };
 }
 
 /// How something is written.
@@ -212,7 +219,7 @@ pub(crate) struct Event {
     /// Nobody waits for it.
     pub(crate) detached: bool,
     /// If it fails, something empty takes its place.
-    pub(crate) swallowed: bool,
+    pub(crate) swallowed: Option<EventId>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,
 }

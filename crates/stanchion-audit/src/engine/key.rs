@@ -48,7 +48,7 @@ impl Engine<'_> {
                 Value::null()
             }
             "get" => {
-                let id = self.emit(What::Read { locks: false }, Some(resource), &Origins::default(), known.span);
+                let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
                 Value::unknown(format!("{}({name})", known.name)).from(&Origins::one(id))
             }
             "check" => {

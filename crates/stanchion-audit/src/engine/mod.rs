@@ -395,7 +395,7 @@ impl<'p> Engine<'p> {
             handler: here.handler > 0,
             told: here.handler > 0 && here.path.len() > here.handler_from,
             detached: here.detached > 0,
-            swallowed: false,
+            swallowed: None,
             early: here.early,
         };
         if here.early { Rc::make_mut(&mut self.early) } else { &mut self.events }.push(event);

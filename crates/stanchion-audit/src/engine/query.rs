@@ -187,7 +187,8 @@ impl Engine<'_> {
         let deps = query.set.as_ref().map(Value::deep_origins).unwrap_or_default();
         let write = match query.verb {
             Verb::Find | Verb::Count => {
-                let what = What::Read { locks: query.locks };
+                let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
+                let what = What::Read { locks: query.locks, by: by.collect() };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }

@@ -218,7 +218,10 @@ impl Engine<'_> {
         let write = match statement.verb {
             Verb::Select => {
                 let locks = statement.for_update || statement.for_share;
-                let id = self.emit(What::Read { locks }, Some(resource), &Origins::default(), span);
+                let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
+                let by = statement.filter.iter().filter(equal).map(|condition| condition.column.as_str().into());
+                let what = What::Read { locks, by: by.collect() };
+                let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
             Verb::Begin { mode, isolation } => {

@@ -116,7 +116,7 @@ pub(super) fn in_a_pool(case: &Case<'_>, hits: &mut Vec<Hit>) {
 /// RC211: the lock ends with the statement.
 pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
-        if matches!(event.what, What::Read { locks: true })
+        if matches!(event.what, What::Read { locks: true, .. })
             && event.transaction.is_none()
             && let Some(resource) = &event.resource
         {

@@ -21,10 +21,22 @@ use crate::schema::Schema;
 pub(crate) struct Facts {
     /// How far the copies of the program reach that run at one time.
     pub(crate) deployment: Scope,
+    /// It is known that there is one process only.
+    pub(crate) alone: bool,
     /// Why, in words.
     pub(crate) because: String,
     /// Keys that the database enforces.
     pub(crate) schema: Schema,
+}
+
+/// A deployment of which nothing is known: one process as far as locks go, but nobody says that it is alone.
+pub(crate) const UNKNOWN: Scope = Scope::Thread;
+
+impl Facts {
+    pub(crate) fn new(deployment: Scope, because: &str, schema: Schema) -> Self {
+        let alone = deployment == Scope::Process;
+        Self { deployment: deployment.max(Scope::Process), alone, because: because.to_owned(), schema }
+    }
 }
 
 /// What all traces together say; it is known only when the last one has been judged.
