@@ -9,7 +9,7 @@ use crate::engine::{Engine, Entry, Kind, Scope, Site, Trace, What};
 use crate::error::Error;
 use crate::models::Models;
 use crate::program::Program;
-use crate::rules::{Case, Facts, Hit, judge, known_in, like};
+use crate::rules::{Case, Facts, Hit, filled, judge, known_in, like};
 use crate::schema::Schema;
 
 /// Interpreting follows calls into calls: deep, but bounded.
@@ -20,6 +20,9 @@ pub(crate) fn threads() -> Result<ThreadPool, Error> {
     let pool = ThreadPoolBuilder::new().stack_size(STACK).build();
     pool.map_err(|e| Error::new(format!("no threads to work with: {e}")))
 }
+
+/// Tools that do the same at one place.
+const SHARED_LEAST: usize = 3;
 
 /// A hit with the names of the entry points that lead to it.
 pub(crate) type Found = (Hit, BTreeSet<String>);
@@ -55,7 +58,13 @@ pub(crate) fn hits(
     for (key, (hit, callers)) in each.collect::<Vec<_>>().into_iter().flatten() {
         found.entry(key).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
     }
-    found.into_values().collect()
+    let doubtful: Vec<Site> =
+        found.values().filter(|(hit, _)| hit.code == "RC407" && hit.sure == 0).map(|(hit, _)| hit.write).collect();
+    // A line that several tools add at one place is a log, and a call that they all make is how they ask.
+    let is_shared = |hit: &Hit| {
+        hit.code == "RC407" && hit.sure == 0 && doubtful.iter().filter(|at| **at == hit.write).count() >= SHARED_LEAST
+    };
+    found.into_values().filter(|(hit, _)| !is_shared(hit)).collect()
 }
 
 /// What a trace says to others.
@@ -70,6 +79,7 @@ fn learn(facts: &mut Facts, trace: &Trace) {
             && r.kind == Kind::File
         {
             facts.read.insert(known_in(&r.name, event.site.file));
+            facts.read.extend(filled(&r.name, event.site.file));
         }
     }
 }

@@ -201,12 +201,19 @@ pub struct Stmt {
     pub span: Span,
 }
 
+/// The operator of an assignment that makes a variable of its block, whatever has its name outside.
+///
+/// ```
+/// assert_eq!(stanchion_audit::hir::DECLARES, "let");
+/// ```
+pub const DECLARES: &str = "let";
+
 /// What a statement does.
 #[derive(Debug, Clone)]
 pub enum StmtKind {
     /// An expression for its effect.
     Expr(Expr),
-    /// `a = b = value`; `op`: the operator of `a += value` without `=`. Declarations, too.
+    /// `a = b = value`; `op`: the operator of `a += value` without `=`, or [`DECLARES`]. Other declarations, too.
     Assign { to: Vec<Pattern>, value: Expr, op: Option<String> },
     /// `return`.
     Return(Option<Expr>),

@@ -45,7 +45,8 @@ impl Engine<'_> {
             (_, "write" | "append" | "create" | "delete") => {
                 let value = known.get(&known.model.value);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
-                let exclusive = known.flag(&["wx", "ax", "x", "O_EXCL", "create_new", "createNew", "xb"]);
+                let exclusive =
+                    known.flag(&["wx", "ax", "x", "O_EXCL", "create_new", "createNew", "xb", "COPYFILE_EXCL"]);
                 let appends = verb == "append" || known.flag(&["a", "as", "ab", "O_APPEND", "append"]);
                 let write = Write {
                     whole: !appends && verb == "write",

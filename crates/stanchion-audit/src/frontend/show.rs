@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::hir::{Arm, Expr, ExprKind, Function, Loop, Module, Param, Pattern, Stmt, StmtKind};
+use crate::hir::{Arm, DECLARES, Expr, ExprKind, Function, Loop, Module, Param, Pattern, Stmt, StmtKind};
 
 /// The body of the first function of this name.
 pub(crate) fn body(module: &Module, name: &str) -> String {
@@ -82,7 +82,12 @@ fn statement(out: &mut String, stmt: &Stmt, depth: usize) {
         StmtKind::Expr(it) => expr(it),
         StmtKind::Assign { to, value, op } => {
             let to: Vec<_> = to.iter().map(pattern).collect();
-            format!("{} {}= {}", to.join(" = "), op.as_deref().unwrap_or_default(), expr(value))
+            format!(
+                "{} {}= {}",
+                to.join(" = "),
+                op.as_deref().filter(|op| *op != DECLARES).unwrap_or_default(),
+                expr(value)
+            )
         }
         StmtKind::Return(it) => value("return", it),
         StmtKind::Throw(it) => value("throw", it),

@@ -13,6 +13,8 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         let check = write.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
             matches!(read.what, What::Read { .. } | What::Check)
+                // What has to be there first is no reason for a second one.
+                && !write.present.contains(read.id)
                 && read.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
                 && read.meets(write)
         });

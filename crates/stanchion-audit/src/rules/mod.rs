@@ -104,6 +104,12 @@ pub(crate) fn known_in(name: &str, file: usize) -> (Option<usize>, String) {
     (params.next().map(|_| file), name.to_owned())
 }
 
+/// A name with holes, whatever is put into them: one file reads and writes the same family of files.
+pub(crate) fn filled(name: &str, file: usize) -> Option<(Option<usize>, String)> {
+    let short = name.contains('{').then(|| like(name))?;
+    short.contains('/').then_some((Some(file), short))
+}
+
 /// A name without what is put into it: the same in every function.
 pub(crate) fn like(name: &str) -> String {
     let (mut short, mut depth) = (String::new(), 0_u32);
@@ -155,8 +161,11 @@ impl Case<'_> {
 
     /// Whether something reads the file that is written here.
     fn is_read(&self, write: &Event) -> bool {
-        let name = write.resource.as_ref().map(|r| &r.name);
-        name.is_some_and(|name| self.facts.read.contains(&known_in(name, write.site.file)))
+        let read = |name: (Option<usize>, String)| self.facts.read.contains(&name);
+        let name = write.resource.as_ref().map(|r| &*r.name);
+        name.is_some_and(|name| {
+            read(known_in(name, write.site.file)) || filled(name, write.site.file).is_some_and(read)
+        })
     }
 
     /// How far a lock has to reach to protect this.

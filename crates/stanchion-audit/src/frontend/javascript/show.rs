@@ -2,7 +2,7 @@
 //!
 //! Functions and classes stand where they are used. `<a, b>` is [`ExprKind::Other`].
 
-use crate::hir::{Arg, Class, Expr, ExprKind, Function, Module, Pattern, Stmt, StmtKind};
+use crate::hir::{Arg, Class, DECLARES, Expr, ExprKind, Function, Module, Pattern, Stmt, StmtKind};
 
 /// The module's own code.
 pub(crate) fn show(module: &Module) -> String {
@@ -30,7 +30,7 @@ impl Module {
         match &stmt.kind {
             StmtKind::Expr(value) => self.expr(value),
             StmtKind::Assign { to, value, op } => {
-                let op = op.as_deref().unwrap_or_default();
+                let op = op.as_deref().filter(|op| *op != DECLARES).unwrap_or_default();
                 format!("{} {op}= {}", self.all(to, Self::pattern, " = "), self.expr(value))
             }
             StmtKind::Return(value) => optional("return", value),
