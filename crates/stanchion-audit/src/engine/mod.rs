@@ -123,6 +123,8 @@ pub(crate) struct Engine<'p> {
     tails: Vec<(Rc<str>, usize)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
+    /// Clients that repeat their calls by themselves.
+    repeating: BTreeSet<Rc<str>>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -215,6 +217,7 @@ impl<'p> Engine<'p> {
             chains: Vec::new(),
             tails: Vec::new(),
             results: BTreeMap::new(),
+            repeating: BTreeSet::new(),
             here: Here::default(),
             frames: Vec::new(),
         }

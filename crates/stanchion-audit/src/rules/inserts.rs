@@ -29,6 +29,16 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if check.covered_with(write, case.needed(resource.scope)) {
             continue;
         }
+        // Whoever removes what was there and inserts it anew does not care which of them.
+        let replaces = case.events().iter().any(|e| {
+            (check.id..write.id).contains(&e.id)
+                && matches!(&e.what, What::Write(w) if w.deletes)
+                && e.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
+                && e.meets(write)
+        });
+        if replaces {
+            continue;
+        }
         if let Some(begin) = check.transaction.filter(|begin| write.transaction == Some(*begin))
             && case.trace.event(begin).is_some_and(|e| {
                 matches!(e.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
