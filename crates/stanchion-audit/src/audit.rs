@@ -36,6 +36,9 @@ pub(crate) struct Hits {
     pub(crate) loose: usize,
 }
 
+/// Tools that do the same at one place.
+const SHARED_LEAST: usize = 3;
+
 /// A hit with the names of the entry points that lead to it.
 pub(crate) type Found = (Hit, BTreeSet<String>);
 
@@ -79,7 +82,14 @@ pub(crate) fn hits(
     for (hit, callers) in std::mem::take(&mut all.found).into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
         found.entry(key(&hit)).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
     }
-    all.found = found.into_values().collect();
+    let doubtful = |hit: &Hit| hit.code == "RC407" && hit.sure == 0;
+    let mut tools: BTreeMap<Site, usize> = BTreeMap::new();
+    for (hit, _) in found.values().filter(|(hit, _)| doubtful(hit)) {
+        *tools.entry(hit.write).or_default() += 1;
+    }
+    // A line that several tools add at one place is a log, and a call that they all make is how they ask.
+    let is_shared = |hit: &Hit| doubtful(hit) && tools.get(&hit.write).is_some_and(|count| *count >= SHARED_LEAST);
+    all.found = found.into_values().filter(|(hit, _)| !is_shared(hit)).collect();
     all
 }
 

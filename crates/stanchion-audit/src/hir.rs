@@ -204,12 +204,15 @@ pub(crate) struct Stmt {
     pub(crate) span: Span,
 }
 
+/// The operator of an assignment that makes a variable of its block, whatever has its name outside.
+pub(crate) const DECLARES: &str = "let";
+
 /// What a statement does.
 #[derive(Debug, Clone)]
 pub(crate) enum StmtKind {
     /// An expression for its effect.
     Expr(Expr),
-    /// `a = b = value`; `op`: the operator of `a += value` without `=`. Declarations, too.
+    /// `a = b = value`; `op`: the operator of `a += value` without `=`, or [`DECLARES`]. Other declarations, too.
     Assign { to: Vec<Pattern>, value: Expr, op: Option<String> },
     /// `return`.
     Return(Option<Expr>),
@@ -225,7 +228,6 @@ pub(crate) enum StmtKind {
     With {
         items: Vec<(Expr, Option<Pattern>)>,
         body: Vec<Stmt>,
-        #[cfg_attr(not(test), expect(dead_code, reason = "a fact of the language that no rule needs yet"))]
         is_async: bool,
     },
     /// `switch`, `match`; an arm without tests is the default. The subject is bound by `binds` (Rust, Python).

@@ -296,8 +296,8 @@ fn finding(
     flow.push(step(Role::Write, site, ""));
     let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);
     let new = Finding::new(rule, program.path(site.file), site.span.line, site.span.end_line);
-    // Tests and scripts are run by one person at a time.
-    let severity = if surface == Surface::Product { new.severity } else { Severity::Low };
+    // Tests and scripts are run by one person at a time, and what may well be meant so is not severe.
+    let severity = if surface == Surface::Product && hit.sure > 0 { new.severity } else { Severity::Low };
     Some(Finding {
         severity,
         confidence: match hit.sure {

@@ -108,6 +108,11 @@ impl Engine<'_> {
                 self.here.loops.pop();
                 back
             }
+            // A client that repeats its calls by itself from now on.
+            "retries" => {
+                self.repeating.extend(known.at().map(|client| client.name));
+                self.result(known)
+            }
             "spawn" => {
                 let outer = std::mem::take(&mut self.here.held);
                 let back = self.call_back(known);
@@ -280,7 +285,10 @@ impl Engine<'_> {
             part: None,
             scope: super::event::Scope::Cluster,
         });
+        let again = u32::from(self.repeats(known, &method));
+        self.here.retries += again;
         let id = self.emit(What::Effect(Effect { method, keyed, safe }), resource, &known.origins(), known.span);
+        self.here.retries -= again;
         self.result(known).from(&Origins::one(id))
     }
 
@@ -290,6 +298,17 @@ impl Engine<'_> {
         let Some(kind) = of.kind() else { return of };
         let Some(model) = models.call(self.language(self.file()), kind, "for") else { return of };
         self.does(&Known { model, this: Some(&of), args: &Vec::new(), name: "for", span, pass: None })
+    }
+
+    /// Whether the client repeats the call by itself: it was told so once, or with this call.
+    fn repeats(&self, known: &Known<'_>, method: &str) -> bool {
+        let client = known.this.map_or(known.model.on.first().map(String::as_str), |this| Some(&*this.name));
+        let methods = known.args.iter().find_map(|(_, arg)| arg.option("retry")?.option("methods"));
+        let named = methods.is_some_and(|methods| match &methods.shape {
+            Shape::List(all) => all.iter().any(|one| one.as_text().is_some_and(|one| one.eq_ignore_ascii_case(method))),
+            _ => false,
+        });
+        named || client.is_some_and(|client| self.repeating.contains(client))
     }
 
     /// A statement that was put together runs when somebody wants its result.

@@ -23,6 +23,14 @@ impl Engine<'_> {
         }
     }
 
+    /// New variables of the block, whatever has their names outside; Python has no blocks.
+    pub(super) fn bind(&mut self, pattern: &Pattern, value: &Value, scope: &Rc<Vars>) {
+        if self.language(self.file()) != Language::Python {
+            declare(pattern, scope, self.here.depth);
+        }
+        self.assign(pattern, value, scope, true);
+    }
+
     pub(super) fn assign(&mut self, pattern: &Pattern, value: &Value, scope: &Rc<Vars>, declares: bool) {
         match pattern {
             Pattern::Nothing => {}
@@ -121,5 +129,15 @@ impl Engine<'_> {
             _ => value.clone(),
         };
         fields.insert(name.into(), new);
+    }
+}
+
+fn declare(pattern: &Pattern, scope: &Vars, depth: u32) {
+    match pattern {
+        Pattern::Name(name) => scope.declare(name, Value::null(), depth),
+        Pattern::Object(parts) => parts.iter().for_each(|(_, part)| declare(part, scope, depth)),
+        Pattern::List(parts) => parts.iter().for_each(|part| declare(part, scope, depth)),
+        Pattern::Rest(part) => declare(part, scope, depth),
+        Pattern::Place(_) | Pattern::Nothing => {}
     }
 }

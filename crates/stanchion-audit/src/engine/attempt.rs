@@ -7,10 +7,20 @@ use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::value::{Origins, Scope as Vars, Value};
 use super::{Engine, EventId};
-use crate::hir::{Handler, Stmt};
+use crate::hir::{Handler, Stmt, StmtKind};
+
+/// From the end of the call on: it is not known yet.
+const RETURNS: EventId = EventId::MAX;
 
 impl Engine<'_> {
-    fn log(&self) -> &[Event] {
+    /// What failed inside of this call is something empty for its caller.
+    pub(super) fn returned_empty(&mut self, first: usize) {
+        let next = self.next_id();
+        let inside = self.log_mut().iter_mut().skip(first);
+        inside.filter(|event| event.swallowed == Some(RETURNS)).for_each(|event| event.swallowed = Some(next));
+    }
+
+    pub(super) fn log(&self) -> &[Event] {
         if self.here.early { &self.early } else { &self.events }
     }
 
@@ -58,11 +68,13 @@ impl Engine<'_> {
         self.here.tries.push(first);
         self.here.tried.push(Origins::default());
         let mut flow = self.block(body, scope);
-        if handlers.iter().any(takes_empty) {
-            // What is done in the same block is not done when the read fails.
-            let end = if self.here.early { 0 } else { EventId::try_from(self.log().len()).unwrap_or(EventId::MAX) };
+        if let Some(handler) = handlers.iter().find(|handler| takes_empty(handler)) {
+            // A handler that returns lets only the caller go on.
+            let returns = handler.body.iter().any(|stmt| matches!(stmt.kind, StmtKind::Return(_)));
+            let from = if returns { RETURNS } else { self.next_id() };
             let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
-            reads.for_each(|event| event.swallowed = event.swallowed.or(Some(end)));
+            // The innermost handler has it.
+            reads.for_each(|event| event.swallowed = event.swallowed.or(Some(from)));
         }
         if handlers.iter().any(is_refused) {
             self.refused(first);
@@ -77,12 +89,17 @@ impl Engine<'_> {
         // A check that fails by an exception has answered.
         let checks = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Check));
         let asked = checks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
+        // Where more was done than asked, it can be the rest that failed.
+        let acts = self.log().iter().skip(first).any(|event| {
+            matches!(event.what, What::Write(_)) && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File)
+        });
         let files = |id: &EventId| {
             let mut all = self.log().iter().filter_map(|e| Some((e.id, e.resource.as_ref()?.kind)));
             all.any(|(event, kind)| event == *id && kind == Kind::File)
         };
         let tried = self.here.tried.last().cloned().unwrap_or_default();
         let failed = tried.iter().filter(files).fold(asked, |all, id| all.with(&Origins::one(id)));
+        let failed = if acts { Origins::default() } else { failed };
         for handler in handlers {
             // Whatever the body has done may have happened.
             let branch = self.new_branch();
@@ -92,7 +109,7 @@ impl Engine<'_> {
             let ends = self.arm(branch, 0, &failed, |engine| {
                 let inner = engine.inside(scope);
                 if let Some(name) = &handler.name {
-                    engine.assign(name, &Value::unknown("$error"), &inner, true);
+                    engine.bind(name, &Value::unknown("$error"), &inner);
                 }
                 engine.block(&handler.body, &inner)
             });

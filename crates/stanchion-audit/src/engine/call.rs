@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::eval::is_javascript;
 use super::exec::Flow;
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value, joined};
 use super::{AtYield, CALLS_DEEP, Engine, Entry, Frame, Root, Site};
@@ -33,14 +34,28 @@ impl Frame {
 }
 
 impl Engine<'_> {
+    /// The value of an expression that nobody waits for here.
+    pub(super) fn kept(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
+        match &expr.kind {
+            ExprKind::Call(call) if is_javascript(self.language(self.file())) && self.step() => {
+                self.call_kept(call, expr.span, scope, true)
+            }
+            _ => self.eval(expr, scope),
+        }
+    }
+
     pub(super) fn call(&mut self, call: &Call, span: Span, scope: &Rc<Vars>) -> Value {
+        self.call_kept(call, span, scope, false)
+    }
+
+    fn call_kept(&mut self, call: &Call, span: Span, scope: &Rc<Vars>, kept: bool) -> Value {
         // Arguments that are functions know what encloses them; they are called where the callee calls them.
         let callee = self.eval(&call.callee, scope);
         let spawns = u32::from(self.spawns(&callee));
         self.here.detached += spawns;
         let mut args: Args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
-            let value = self.eval(&arg.value, scope);
+            let value = self.kept(&arg.value, scope);
             if let (ExprKind::Spread(_), Shape::List(items)) = (&arg.value.kind, &value.shape) {
                 args.extend(items.iter().map(|item| (None, item.clone())));
                 continue;
@@ -52,7 +67,17 @@ impl Engine<'_> {
             self.absorb(of, value, &args, scope);
         }
         let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
+        let path = self.here.path.len();
+        if kept {
+            let branch = self.new_branch();
+            self.here.path.push((branch, 0));
+            self.here.apart += 1;
+        }
         let back = self.invoke(&callee, args, call.is_new, span);
+        if kept {
+            self.here.path.truncate(path);
+            self.here.apart -= 1;
+        }
         // What is given by reference may be filled: `json.Unmarshal(data, &items)`, `file.read_to_string(&mut text)`.
         let language = self.language(self.file());
         let of_file =
@@ -211,24 +236,29 @@ impl Engine<'_> {
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
         let frame = Frame { at_yield, guards, depth, ..Frame::new(file, function, site, closure.this.clone()) };
         self.frames.push(frame);
-        let conditions = self.here.conditions.len();
+        let present = self.here.present.len();
+        let (conditions, asking) = (self.here.conditions.len(), std::mem::take(&mut self.here.asking));
         let (path, guards, depth) = (self.here.path.len(), self.here.guards.len(), self.here.depth);
         self.bind_params(found, args, &scope);
         self.hoist(&found.body, &scope);
-        let held = self.here.held.len();
+        let (held, first) = (self.here.held.len(), self.log().len());
         let flow = self.run_block(&found.body, &scope);
         self.run_deferred();
+        self.returned_empty(first);
         self.drop_guards(held);
         let _: Flow = flow;
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
         self.here.conditions.truncate(conditions);
+        self.here.asking = asking;
+        self.here.present.truncate(present);
         self.here.depth = depth;
         let lock = self.frames.last_mut().and_then(|frame| frame.lock.take());
         if let Some(lock) = lock {
             self.give_back(&lock, true, site.span);
         }
         let frame = self.frames.pop();
+        self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         let back = frame.and_then(|frame| frame.returned);
         back.unwrap_or_else(Value::null)
     }
@@ -297,7 +327,7 @@ impl Engine<'_> {
             match &param.pattern {
                 // A parameter hides what has its name outside.
                 crate::hir::Pattern::Name(name) => scope.declare(name, value, depth),
-                pattern => self.assign(pattern, &value, scope, true),
+                pattern => self.bind(pattern, &value, scope),
             }
         }
     }

@@ -25,6 +25,9 @@ pub(super) fn takes_empty(handler: &Handler) -> bool {
     gives_empty(&handler.body)
 }
 
+/// How a program ends itself.
+const ENDS: [&str; 6] = ["process.exit", "process.abort", "sys.exit", "os._exit", "os.Exit", "std.process.exit"];
+
 /// Errors by which databases say that there is one already.
 const REFUSED: [&str; 8] = [
     "IntegrityError",
@@ -56,6 +59,9 @@ pub(super) fn gives_empty(body: &[Stmt]) -> bool {
     });
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
+        Some(StmtKind::Expr(Expr { kind: ExprKind::Call(call), .. })) => {
+            path_of(&call.callee).is_none_or(|path| !ENDS.contains(&path.as_str()))
+        }
         Some(StmtKind::Return(Some(value))) => is_empty(value),
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
         _ => true,

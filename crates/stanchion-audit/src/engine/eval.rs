@@ -38,7 +38,7 @@ impl Engine<'_> {
                 if matches!(of.kind, ExprKind::Super) {
                     return self.inherited(name);
                 }
-                let of = self.eval(of, scope);
+                let of = self.kept(of, scope);
                 self.member(&of, name, expr.span)
             }
             ExprKind::Index { of, index } => {
@@ -78,7 +78,7 @@ impl Engine<'_> {
                 }
             }
             ExprKind::Cond { test, then, other } => {
-                let guard = self.eval(test, scope).deep_origins();
+                let guard = self.asked(test, scope).deep_origins();
                 let branch = self.new_branch();
                 let first = self.arm(branch, 0, &guard, |engine| engine.eval(then, scope));
                 let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
@@ -298,7 +298,8 @@ impl Engine<'_> {
     }
 
     fn binary_expr(&mut self, op: &str, left: &Expr, right: &Expr, scope: &Rc<Vars>) -> Value {
-        let left = self.eval(left, scope);
+        let chooses = matches!(op, "&&" | "||" | "??");
+        let left = if chooses { self.asked(left, scope) } else { self.eval(left, scope) };
         match op {
             "&&" | "||" | "??" => {
                 let guard = left.deep_origins();

@@ -180,6 +180,13 @@ pub(crate) struct Effect {
     pub(crate) safe: bool,
 }
 
+impl Effect {
+    /// Done twice it is as if done once: it only asks, somebody counts it once, or HTTP says so.
+    pub(crate) fn repeats(&self) -> bool {
+        self.safe || self.keyed || matches!(&*self.method, "PUT" | "DELETE")
+    }
+}
+
 /// A place in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Site {
@@ -204,6 +211,8 @@ pub(crate) struct Event {
     pub(crate) deps: Origins,
     /// Whether it happens at all depends on these.
     pub(crate) guards: Origins,
+    /// Those of them that have found something.
+    pub(crate) present: Origins,
     /// Enclosing loops, outermost first.
     pub(crate) loops: Rc<[u32]>,
     /// Points before it at which others could run.
@@ -218,7 +227,7 @@ pub(crate) struct Event {
     pub(crate) told: bool,
     /// Nobody waits for it.
     pub(crate) detached: bool,
-    /// If it fails, something empty takes its place.
+    /// If it fails, something empty takes its place, from this event on.
     pub(crate) swallowed: Option<EventId>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use super::absent::if_absent;
 use super::again::{compared, is_retry};
 use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, Engine};
-use crate::hir::{Arm, Expr, Language, Loop, Pattern, Span, Stmt, StmtKind};
+use crate::hir::{Arm, DECLARES, Expr, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +63,13 @@ impl Engine<'_> {
                 Flow::Next
             }
             StmtKind::Assign { to, value, op } => {
-                let mut found = self.eval(value, scope);
+                let mut found = self.kept(value, scope);
                 self.at = stmt.span;
                 for pattern in to {
+                    if op.as_deref() == Some(DECLARES) {
+                        self.bind(pattern, &found, scope);
+                        continue;
+                    }
                     if let Some(op) = op {
                         let old = self.read_pattern(pattern, scope);
                         found = self.binary(op, &old, &found);
@@ -138,6 +143,7 @@ impl Engine<'_> {
     /// Runs `body` as one arm of a branch.
     pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
         let (path, guards) = (self.here.path.len(), self.here.guards.len());
+        let present = self.here.present.len();
         self.here.path.push((branch, arm));
         self.here.guards.push(guard.clone());
         self.here.depth += 1;
@@ -145,6 +151,7 @@ impl Engine<'_> {
         self.here.depth -= 1;
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
+        self.here.present.truncate(present);
         done
     }
 
@@ -155,16 +162,22 @@ impl Engine<'_> {
 
     fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
         // What a condition binds (`let … else`, `:=`) is seen after it as well.
-        let tested = self.eval(cond, scope);
+        let tested = self.asked(cond, scope);
         let guard = tested.deep_origins();
         let branch = self.new_branch();
         let held = self.here.held.clone();
         let conditions = self.here.conditions.len();
         self.here.conditions.push(Rc::clone(&tested.name));
         let fails = self.error_arm(cond, scope);
+        let absent = if_absent(cond);
+        let known = self.here.present.len();
+        self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
         let first = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
+        self.here.present.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
+        self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
         let second = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        self.here.present.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
             self.here.conditions.truncate(conditions);
         }
@@ -178,16 +191,26 @@ impl Engine<'_> {
             }
             (Flow::Next, _) => {
                 self.here.held = after_first;
+                self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
                 self.only_this_arm(branch, 0, guard);
                 Flow::Next
             }
             (_, Flow::Next) => {
+                self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
                 self.only_this_arm(branch, 1, guard);
                 Flow::Next
             }
             (one, other) if one == other => one,
             _ => Flow::Skips,
         }
+    }
+
+    /// The value of a condition.
+    pub(super) fn asked(&mut self, cond: &Expr, scope: &Rc<Vars>) -> Value {
+        self.here.asking += 1;
+        let value = self.eval(cond, scope);
+        self.here.asking -= 1;
+        value
     }
 
     /// An arm, which may be one for errors.
@@ -245,7 +268,7 @@ impl Engine<'_> {
                 Shape::List(items) if items.len() == 1 => items[0].clone(),
                 _ => item,
             };
-            self.assign(pattern, &item, &inner, true);
+            self.bind(pattern, &item, &inner);
         }
         let retries = u32::from(is_retry(found));
         self.here.retries += retries;

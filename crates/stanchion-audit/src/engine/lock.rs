@@ -3,10 +3,13 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::event::{Acquire, Held, Scope, What};
+use super::event::{Acquire, Event, Held, Kind, Scope, What};
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
+
+/// Lock files of one entry point.
+const LOCK_FILES_MOST: usize = 16;
 
 impl Engine<'_> {
     pub(super) fn take(&mut self, acquire: Acquire, deps: &Origins, span: Span) -> EventId {
@@ -21,6 +24,34 @@ impl Engine<'_> {
             self.emit(What::Release { lock: Rc::clone(lock), checked }, None, &Origins::default(), span);
             if let Some(at) = self.here.held.iter().rposition(|held| held.lock == *lock) {
                 self.here.held.remove(at);
+            }
+        }
+    }
+
+    /// A file that is made only if it is not there, and removed in the end, is a lock: what is done in between has it.
+    pub(super) fn lock_files(&mut self) {
+        let is_file = |event: &Event| event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
+        let made = |event: &&Event| matches!(&event.what, What::Write(how) if how.creates) && is_file(event);
+        // Where something went wrong, what was begun is taken back.
+        let removed = |event: &&Event| {
+            matches!(&event.what, What::Write(how) if how.deletes) && is_file(event) && (event.always || !event.handler)
+        };
+        let regions: Vec<(EventId, EventId, Rc<str>)> = self
+            .events
+            .iter()
+            .filter(made)
+            .filter_map(|taken| {
+                let name = &taken.resource.as_ref()?.name;
+                let same = |event: &&Event| event.resource.as_ref().is_some_and(|r| r.name == *name);
+                let last = self.events.iter().rev().filter(removed).find(same)?;
+                Some((taken.id, last.id, Rc::clone(name)))
+            })
+            .take(LOCK_FILES_MOST)
+            .collect();
+        for (region, last, lock) in regions {
+            let held = Held { lock, scope: Scope::Host, region };
+            for event in self.events.iter_mut().filter(|event| event.id > region && event.id < last) {
+                event.held = event.held.iter().cloned().chain([held.clone()]).collect();
             }
         }
     }

@@ -11,7 +11,8 @@ pub(super) const COLLECTION: &str = "collection";
 impl Engine<'_> {
     /// Something of this process that outlives the call is read.
     pub(super) fn memory_read(&mut self, name: &str, value: Value, span: Span) -> Value {
-        if !is_data(&value) {
+        // Of a connection or an object only the question counts whether it is there: whoever uses it changes nothing.
+        if !is_data(&value) && !(self.here.asking > 0 && is_made(&value)) {
             return value;
         }
         let id = self.memory_event(What::READ, name, &value.origins, span);
@@ -42,12 +43,18 @@ impl Engine<'_> {
     pub(super) fn memory_written(&mut self, name: &str, value: &Value, span: Span) {
         self.made.remove(&value.name);
         self.chained(name, &value.deep_origins());
-        if is_data(value) {
+        if is_data(value) || is_made(value) {
             let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
             let write = Write { whole: true, constant, ..Write::default() };
             self.memory_event(What::Write(write), name, &value.deep_origins(), span);
         }
     }
+}
+
+/// Something that is made once and then used: a connection, an object of a class.
+fn is_made(value: &Value) -> bool {
+    value.kind().is_some_and(|kind| &**kind != COLLECTION) && !matches!(value.shape, Shape::Query(_))
+        || value.object().is_some_and(|object| object.class.is_some())
 }
 
 /// Whether a value is worth being followed as a thing in memory.

@@ -1,6 +1,7 @@
 //! Runs the program in the abstract: every entry point once, calls followed, values known by where they come from. What
 //! comes out is a trace of events, which the rules judge.
 
+mod absent;
 mod again;
 mod apply;
 mod assign;
@@ -160,6 +161,8 @@ pub(crate) struct Engine<'p> {
     tails: Vec<(Rc<str>, usize)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
+    /// Clients that repeat their calls by themselves.
+    repeating: BTreeSet<Rc<str>>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -171,6 +174,8 @@ struct Here {
     held: Vec<Held>,
     transaction: Option<EventId>,
     guards: Vec<Origins>,
+    /// Those of them that say that something is there.
+    present: Vec<Origins>,
     /// What the conditions around look like.
     conditions: Vec<Rc<str>>,
     loops: Vec<u32>,
@@ -191,6 +196,10 @@ struct Here {
     connection: Option<Rc<str>>,
     /// Loops around that try again.
     retries: u32,
+    /// Conditions that are being looked at.
+    asking: u32,
+    /// Calls around whose promise is only kept: whoever called goes on at their first pause.
+    apart: u32,
     early: bool,
 }
 
@@ -264,6 +273,7 @@ impl<'p> Engine<'p> {
             chains: Vec::new(),
             tails: Vec::new(),
             results: BTreeMap::new(),
+            repeating: BTreeSet::new(),
             here: Here::default(),
             frames: Vec::new(),
         }
@@ -372,11 +382,15 @@ impl<'p> Engine<'p> {
         self.here.guards.iter().fold(Origins::default(), |all, one| all.with(one))
     }
 
+    fn next_id(&self) -> EventId {
+        let (first, list) = if self.here.early { (EARLY, &*self.early) } else { (0, &self.events) };
+        first + EventId::try_from(list.len()).unwrap_or(0)
+    }
+
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
+        let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
         let here = &self.here;
-        let (first, list) = if here.early { (EARLY, &*self.early) } else { (0, &self.events) };
-        let id = first + EventId::try_from(list.len()).unwrap_or(0);
         let event = Event {
             id,
             what,
@@ -388,13 +402,14 @@ impl<'p> Engine<'p> {
             transaction: here.transaction,
             deps: deps.clone(),
             guards: self.guards(),
+            present: here.present.iter().fold(Origins::default(), |all, one| all.with(one)),
             loops: here.loops.as_slice().into(),
             suspends: here.suspends,
             retried: here.retries > 0,
             always: here.always > 0,
             handler: here.handler > 0,
             told: here.handler > 0 && here.path.len() > here.handler_from,
-            detached: here.detached > 0,
+            detached: here.detached > 0 || is_pause && here.apart > 0,
             swallowed: None,
             early: here.early,
         };

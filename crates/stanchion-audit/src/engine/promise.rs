@@ -18,11 +18,12 @@ impl Engine<'_> {
             return;
         }
         let origins = known.this.map(Value::deep_origins).unwrap_or_default();
+        let next = self.next_id();
         for id in origins.iter() {
             if let Some(event) = self.events.get_mut(id as usize)
                 && matches!(event.what, What::Read { .. })
             {
-                event.swallowed = Some(0);
+                event.swallowed = Some(next);
             }
         }
     }

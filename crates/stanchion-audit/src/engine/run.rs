@@ -101,6 +101,7 @@ impl Engine<'_> {
         self.frames.push(Frame::new(root.function.file, root.function.function, root.site, None));
         self.settled(back, root.site.span);
         self.frames = frames;
+        self.lock_files();
         // A lock that was handed on after it was taken is not the call's own.
         for event in &mut self.events {
             if let What::Acquire(lock) = &mut event.what {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::hir::{Arm, Class, Expr, ExprKind, Function, FunctionId, Loop, Module, Param, Pattern, Stmt, StmtKind};
+use crate::hir::{Arm, Class, DECLARES, Expr, ExprKind, Function, FunctionId, Loop, Module, Param, Pattern, Stmt, StmtKind};
 
 /// The body of the first function of this name.
 pub(crate) fn body(module: &Module, name: &str) -> String {
@@ -87,7 +87,7 @@ impl Show<'_> {
         let head = match &stmt.kind {
             StmtKind::Expr(value) => self.expr(value),
             StmtKind::Assign { to, value, op } => {
-                let op = op.as_deref().unwrap_or_default();
+                let op = op.as_deref().filter(|op| *op != DECLARES).unwrap_or_default();
                 format!("{} {op}= {}", self.patterns(to, " = "), self.expr(value))
             }
             StmtKind::Return(value) => optional("return", value),

@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Kind, Scope, What};
+use crate::engine::{Event, Kind, Scope, What};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -9,7 +9,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // Who finds it removed already has what he wanted; for locks see RC208.
-        if how.creates || how.publishes || how.relative || how.deletes {
+        // What is moved into place replaces what is there, unless it was to be there for the first time.
+        if how.creates || how.publishes && !write.handler || how.relative || how.deletes {
             continue;
         }
         let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
@@ -18,7 +19,17 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && check.meets(write)
         });
         let Some(check) = check else { continue };
-        if check.covered_with(write, case.needed(Scope::Host)) || hits.iter().any(|hit| hit.write == write.site) {
+        // Whoever asks in order to read has a change to lose, which is RC101.
+        let is_read = case.events().iter().any(|e| {
+            matches!(e.what, What::Read { .. })
+                && (check.id..write.id).contains(&e.id)
+                && e.resource.as_ref().is_some_and(|r| r.is(resource))
+                && e.meets(write)
+        });
+        if is_read
+            || check.covered_with(write, case.needed(Scope::Host))
+            || hits.iter().any(|hit| hit.write == write.site)
+        {
             continue;
         }
         hits.push(Hit {
@@ -117,11 +128,12 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if !how.whole {
             continue;
         }
-        let read = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-            read.swallowed.is_some_and(|end| write.id >= end)
-                && read.resource.as_ref().is_some_and(|r| r.is(resource))
-                && read.meets(write)
-        });
+        // Where the read fails, what stands behind it in the same `try` is not reached.
+        let goes_on = |read: &Event| read.swallowed.is_some_and(|from| read.early || from <= write.id);
+        let read =
+            write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
+                goes_on(read) && read.resource.as_ref().is_some_and(|r| r.is(resource)) && read.meets(write)
+            });
         let Some(read) = read else { continue };
         hits.push(Hit {
             code: "RC304",

@@ -44,11 +44,17 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
             What::Write(how) if lasting => {
                 hint("readOnlyHint") || hint("idempotentHint") && (how.inserts && !how.creates || how.relative)
             }
-            What::Effect(effect) if !effect.safe => hint("readOnlyHint") || hint("idempotentHint") && !effect.keyed,
+            What::Effect(effect) if !effect.safe => hint("readOnlyHint") || hint("idempotentHint") && !effect.repeats(),
             _ => false,
         }
     });
     let Some(found) = found else { return };
+    // What is added to a file may be a log, and many services are asked by a POST.
+    let is_doubtful = match &found.what {
+        What::Write(how) => how.relative && found.resource.as_ref().is_some_and(|r| r.kind == Kind::File),
+        What::Effect(effect) => found.resource.is_some() && &*effect.method == "POST",
+        _ => false,
+    };
     let said = if hint("readOnlyHint") { "readOnlyHint" } else { "idempotentHint" };
     hits.push(Hit {
         code: "RC407",
@@ -57,7 +63,7 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
         write: found.site,
         resource: root.name.to_string(),
         scope: Scope::Cluster,
-        sure: 1,
+        sure: u8::from(!is_doubtful),
         message: format!("the tool says {said}, and its handler does otherwise"),
         why: "clients repeat calls, or run them side by side, because of the hint".into(),
     });

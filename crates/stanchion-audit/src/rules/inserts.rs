@@ -13,6 +13,8 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         let check = write.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
             matches!(read.what, What::Read { .. } | What::Check)
+                // What has to be there first is no reason for a second one.
+                && !write.present.contains(read.id)
                 && read.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
                 && read.meets(write)
         });
@@ -30,6 +32,16 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         if check.covered_with(write, case.needed(resource.scope)) {
+            continue;
+        }
+        // Whoever removes what was there and inserts it anew does not care which of them.
+        let replaces = case.events().iter().any(|e| {
+            (check.id..write.id).contains(&e.id)
+                && matches!(&e.what, What::Write(w) if w.deletes)
+                && e.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
+                && e.meets(write)
+        });
+        if replaces {
             continue;
         }
         if let Some(begin) = check.transaction.filter(|begin| write.transaction == Some(*begin))

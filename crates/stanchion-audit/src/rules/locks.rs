@@ -124,7 +124,17 @@ pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 "FOR UPDATE outside of a transaction locks nothing",
                 "each statement is a transaction of its own, and its lock ends with it",
             );
-            hits.push(hit(case, "RC211", event, &resource.name, resource.scope, 2, text));
+            // Where nothing is written because of it, only the lock is useless.
+            let uses = |e: &Event| {
+                let acts = match &e.what {
+                    What::Write(_) => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
+                    What::Effect(effect) => !effect.safe,
+                    _ => false,
+                };
+                acts && e.id > event.id && (e.deps.contains(event.id) || e.guards.contains(event.id))
+            };
+            let sure = if case.events().iter().any(uses) { 2 } else { 0 };
+            hits.push(hit(case, "RC211", event, &resource.name, resource.scope, sure, text));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! RC101 - RC105, RC107, RC201: what was read is written back, and somebody else's change in between is lost.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Scope, What};
+use crate::engine::{Event, Kind, Resource, Scope, What};
 
 /// Reads that a write depends on, of the same thing.
 fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
@@ -17,13 +17,15 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
         // That a row was there is no reason to fear for what is written.
         let by_guard =
             write.guards.iter().rev().filter(|_| kind == Kind::Table && (how.decided || !how.raised.is_empty()));
-        let read = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).find(|read| {
+        let reads = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
             matches!(read.what, What::Read { .. })
                 && read.resource.as_ref().is_some_and(|r| r.is(resource))
                 && read.meets(write)
         });
-        if let Some(read) = read {
-            pairs.push((read, write));
+        let reads: Vec<&Event> = reads.collect();
+        // What was read at the start counts only if it was not read again.
+        if let Some(read) = reads.iter().find(|read| !read.early).or(reads.first()) {
+            pairs.push((*read, write));
         }
     }
     pairs
@@ -104,7 +106,7 @@ pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
             }
             continue;
         }
-        if let Some(kept) = kept_once(case, read) {
+        if let Some(kept) = kept_once(case, read).filter(|_| !read.covered_with(write, case.needed(Scope::Host))) {
             let message = "a file is written from a copy in memory that was read when it was first needed".to_owned();
             let why = format!("what others have written since then is overwritten: {}", case.facts.because);
             if case.needed(Scope::Host) > Scope::Process && !kept.covered_with(write, Scope::Host) {
@@ -210,10 +212,55 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if between.iter().any(|e| e.id > read.id && claims(e)) {
             continue;
         }
+        // Whoever looks again after the pause knows.
+        let looked = write.guards.iter().filter_map(|id| case.trace.event(id)).filter(same);
+        if looked.into_iter().any(|e| matches!(e.what, What::Read { .. }) && case.window(e, write).is_none()) {
+            continue;
+        }
+        if comes_from_outside(case, read, write) || is_alone(case, resource, write) {
+            continue;
+        }
+        if hits.iter().any(|hit| hit.code == "RC104" && hit.read == Some(read.site)) {
+            continue;
+        }
         let message =
             "a value in memory is read, others can run, and it is written because of what was read".to_owned();
         hits.push(found(case, "RC104", read, write, message, "tasks of one process share it".into(), 1));
     }
+}
+
+/// What is written was fetched after the look: it is newer than what was there, and whoever fetches twice has it twice.
+fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+    let outside = |e: &Event| match &e.what {
+        What::Read { .. } => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
+        What::Effect(_) => true,
+        _ => false,
+    };
+    // Of two that ask for the same, only one that is made by it is one too many.
+    let by_value = write.deps.contains(read.id);
+    write
+        .deps
+        .iter()
+        .filter_map(|id| case.trace.event(id))
+        .filter(|e| e.id > read.id && outside(e))
+        .any(|e| if by_value { e.deps.contains(read.id) } else { matches!(e.what, What::Read { .. }) })
+}
+
+/// Another flag or promise was looked at and set without a pause: whoever comes meanwhile is sent away.
+fn is_alone(case: &Case<'_>, of: &Resource, write: &Event) -> bool {
+    let memory = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && r.name != of.name);
+    let looks = write.guards.iter().filter_map(|id| case.trace.event(id)).filter(memory);
+    let looks: Vec<&Event> = looks.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).collect();
+    looks.iter().any(|look| {
+        case.events().iter().any(|e| {
+            matches!(&e.what, What::Write(how) if how.whole)
+                && e.id > look.id
+                && e.resource == look.resource
+                && e.meets(write)
+                && !e.always
+                && case.window(look, e).is_none()
+        })
+    })
 }
 
 /// RC108.

@@ -63,6 +63,7 @@ impl Learned {
                 && r.kind == Kind::File
             {
                 self.read.insert(known_in(&r.name, event.site.file));
+                self.read.extend(filled(&r.name, event.site.file));
             }
         }
     }
@@ -80,7 +81,10 @@ impl Learned {
             "RC203" => self.released.contains(&like(&hit.resource)),
             "RC204" => self.locks.contains(&like(&hit.resource)),
             // Nobody sees half of what nobody reads.
-            "RC108" | "RC302" => self.read.contains(&known_in(&hit.resource, hit.write.file)),
+            "RC108" | "RC302" => {
+                self.read.contains(&known_in(&hit.resource, hit.write.file))
+                    || filled(&hit.resource, hit.write.file).is_some_and(|family| self.read.contains(&family))
+            }
             _ => true,
         }
     }
@@ -148,6 +152,12 @@ pub(crate) fn known_in(name: &str, file: usize) -> (Option<usize>, String) {
         after && at.checked_sub(1).and_then(|before| bytes.get(before)) != Some(&b'.')
     });
     (params.next().map(|_| file), name.to_owned())
+}
+
+/// A name with holes, whatever is put into them: one file reads and writes the same family of files.
+pub(crate) fn filled(name: &str, file: usize) -> Option<(Option<usize>, String)> {
+    let short = name.contains('{').then(|| like(name))?;
+    short.contains('/').then_some((Some(file), short))
 }
 
 /// A name without what is put into it: the same in every function.

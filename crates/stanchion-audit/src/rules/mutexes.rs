@@ -67,11 +67,15 @@ pub(super) fn await_once(case: &Case<'_>, hits: &mut Vec<Hit>) {
 pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
-        if !how.deletes || resource.kind != Kind::File || !write.held.is_empty() {
+        let guarded = write.held.iter().any(|held| held.lock != resource.name);
+        if !how.deletes || resource.kind != Kind::File || guarded || write.always {
             continue;
         }
+        // Removed because it could not be taken, or in order to take it: not in order to give it back.
         let taken = case.events().iter().any(|e| {
-            matches!(&e.what, What::Write(w) if w.creates) && e.resource.as_ref().is_some_and(|r| r.is(resource))
+            matches!(&e.what, What::Write(w) if w.creates)
+                && e.resource.as_ref().is_some_and(|r| r.is(resource))
+                && (e.id > write.id || write.handler || e.loops.iter().any(|id| write.loops.contains(id)))
         });
         let look = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|e| {
             matches!(e.what, What::Check | What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource))

@@ -7,7 +7,7 @@ use crate::engine::{Entry, Event, Kind, Scope, What};
 pub(super) fn effect_in_retry(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
         let What::Effect(effect) = &event.what else { continue };
-        if effect.safe || effect.keyed || !event.retried {
+        if effect.repeats() || !event.retried {
             continue;
         }
         hits.push(Hit {

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::functions::bound_name;
 use super::{Lower, bare, expr, field, has, kids, stmt};
 use crate::frontend::tree::{DEPTH_MOST, span};
-use crate::hir::{Expr, ExprKind, Pattern, Stmt, StmtKind};
+use crate::hir::{DECLARES, Expr, ExprKind, Pattern, Stmt, StmtKind};
 
 /// What `using` takes, and the names for it.
 type Items = Vec<(Expr, Option<Pattern>)>;
@@ -157,12 +157,15 @@ impl<'t> Lower<'t> {
     /// One of the declarations in `let a = 1, b;`.
     pub(super) fn declare(&mut self, node: Node<'t>, out: &mut Vec<Stmt>) {
         let Some(target) = field(node, "name") else { return };
+        // `var` belongs to the function.
+        let is_var = node.parent().is_some_and(|of| of.kind() == "variable_declaration");
+        let op = (!is_var).then(|| DECLARES.to_owned());
         let Some(value) = field(node, "value") else {
             // Nothing is known of it until it is assigned; a loop's turns must not share what it had.
             if target.kind() == "identifier" {
                 let value = expr(ExprKind::Null, span(node));
                 let to = vec![Pattern::Name(self.text(target).to_owned())];
-                out.push(stmt(StmtKind::Assign { to, value, op: None }, node));
+                out.push(stmt(StmtKind::Assign { to, value, op: op.clone() }, node));
             }
             return;
         };
@@ -173,7 +176,7 @@ impl<'t> Lower<'t> {
         let to = self.pattern(target, &mut defaults);
         let value = self.export_chain(bound_name(&to), value);
         let value = self.named(value, bound_name(&to));
-        out.push(stmt(StmtKind::Assign { to: vec![to], value, op: None }, node));
+        out.push(stmt(StmtKind::Assign { to: vec![to], value, op: op.clone() }, node));
         out.append(&mut defaults);
     }
 

@@ -1,0 +1,11 @@
+// Neither repeats a POST unless it is told to.
+import axios from "axios";
+import axiosRetry from "axios-retry";
+import got from "got";
+
+const client = axios.create({ baseURL: "https://pay.example" });
+axiosRetry(client, { retries: 3, retryDelay: axiosRetry.exponentialDelay });
+
+export const charge = (order: unknown) => client.post("/charges", order);
+
+export const refund = (order: unknown) => got.post("https://pay.example/refunds", { json: order, retry: { limit: 2 } });
