@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod dependencies;
 mod engines;
+mod fuzz;
 mod guarantees;
 mod packages;
 mod peers;
@@ -38,6 +39,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: peers::run,
     },
     Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
+    Subcommand {
+        name: "fuzz",
+        about: "mutated programs through the analyser: fuzz audit [--seconds N] [--seed S]",
+        run: fuzz::run,
+    },
     Subcommand { name: "check", about: "paths in documents, licences, forbidden dependencies", run: check::run },
     Subcommand {
         name: "test",

@@ -1,9 +1,12 @@
 //! What library calls do, as data: see `models/*.toml`.
 
+mod words;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
+pub(crate) use self::words::Words;
 use crate::engine::Scope;
 use crate::hir::Language;
 
@@ -29,6 +32,8 @@ struct File {
     types: Vec<Type>,
     #[serde(default)]
     call: Vec<Call>,
+    #[serde(default)]
+    words: Words,
 }
 
 /// Other names of a package.
@@ -207,6 +212,7 @@ pub(crate) struct Call {
 #[derive(Debug, Default)]
 pub(crate) struct Models {
     languages: BTreeMap<Language, Set>,
+    no_words: Words,
 }
 
 /// Only asked by name, never gone through: their order does not matter.
@@ -216,6 +222,7 @@ struct Set {
     types: HashMap<String, Type>,
     made: HashMap<String, String>,
     written: HashMap<String, String>,
+    words: Words,
     /// By name of the call, then package or type.
     calls: HashMap<String, HashMap<String, Vec<Call>>>,
 }
@@ -262,6 +269,11 @@ impl Models {
 
     fn set(&self, language: Language) -> Option<&Set> {
         self.languages.get(&language)
+    }
+
+    /// What words mean to the libraries of a language.
+    pub(crate) fn words(&self, language: Language) -> &Words {
+        self.set(language).map_or(&self.no_words, |set| &set.words)
     }
 
     /// The usual name of a package: `node:fs/promises` is `fs`.
@@ -331,6 +343,7 @@ impl Models {
 
 impl Set {
     fn add(&mut self, file: &File) {
+        self.words.add(&file.words);
         for package in &file.package {
             for also in &package.also {
                 self.packages.insert(also.clone(), package.name.clone());
@@ -487,6 +500,16 @@ mod tests {
         let models = Models::new(&[("mine.toml".to_owned(), more.to_owned())]).unwrap();
         let calls = models.calls(Language::Go, "os", "ReadFile");
         assert_eq!(calls.iter().map(|call| call.does.as_str()).collect::<Vec<_>>(), ["ignore", "file.read"]);
+    }
+
+    #[test]
+    fn words_of_a_user_are_added_to_those_of_the_language() {
+        let more = "language = [\"go\"]\n[words]\nunlocks = [\"LetGo\"]\n[words.units]\n\"clock.Tick\" = 0.5\n";
+        let models = Models::new(&[("mine.toml".to_owned(), more.to_owned())]).unwrap();
+        let words = models.words(Language::Go);
+        assert_eq!(words.unlocks, ["LOCK_UN", "LetGo"]);
+        assert_eq!((words.units.get("clock.Tick"), words.units.get("time.Minute")), (Some(&0.5), Some(&60.0)));
+        assert_eq!(models.words(Language::Rust).unlocks, ["LOCK_UN"]);
     }
 
     #[test]

@@ -69,7 +69,11 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
-            let Some(mut module) = module else { continue };
+            let Some(mut module) = module else {
+                let text = "not analysed: the parser finds no way through it".to_owned();
+                notes.push(Note { path: file.path.clone(), line: 0, text });
+                continue;
+            };
             // Much of all text is comments, and only a file that suppresses something needs them.
             if !module.comments.iter().any(|comment| comment.text.contains(suppress::MARK)) {
                 module.comments = Vec::new();

@@ -41,24 +41,9 @@ impl Engine<'_> {
             }
             StmtKind::Switch { subject, arms } => {
                 let subject = self.eval(subject, inner);
-                let guard = subject.deep_origins();
-                let branch = self.new_branch();
-                let mut value = Value::null();
-                for (index, arm) in arms.iter().enumerate() {
-                    let number = u16::try_from(index).unwrap_or(u16::MAX);
-                    let own = self.inside(inner);
-                    let one = self.arm(branch, number, &guard, |engine| {
-                        if let Some(binds) = &arm.binds {
-                            engine.assign(binds, &subject, &own, true);
-                        }
-                        for test in &arm.tests {
-                            engine.eval(test, &own);
-                        }
-                        engine.block_value(&arm.body, &own)
-                    });
-                    value = value.join(&one);
-                }
-                value.from(&guard)
+                let values = self.each_arm(&subject, arms, inner, Self::block_value);
+                let value = values.iter().fold(Value::null(), |all, one| all.join(one));
+                value.from(&subject.deep_origins())
             }
             _ => {
                 let flow = self.statement(last, inner);

@@ -254,25 +254,36 @@ impl Engine<'_> {
         if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }
     }
 
-    fn switch(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Flow {
-        let subject = self.eval(subject, scope);
-        let guard = subject.deep_origins();
-        let branch = self.new_branch();
-        let mut ends = Vec::new();
+    /// Every arm of a `switch` or `match`, and what its body comes to.
+    pub(super) fn each_arm<T>(
+        &mut self,
+        subject: &Value,
+        arms: &[Arm],
+        scope: &Rc<Vars>,
+        body: fn(&mut Self, &[Stmt], &Rc<Vars>) -> T,
+    ) -> Vec<T> {
+        let (guard, branch) = (subject.deep_origins(), self.new_branch());
+        let mut all = Vec::with_capacity(arms.len());
         for (index, arm) in arms.iter().enumerate() {
             let number = u16::try_from(index).unwrap_or(u16::MAX);
             let inner = self.inside(scope);
-            ends.push(self.arm(branch, number, &guard, |engine| {
+            all.push(self.arm(branch, number, &guard, |engine| {
                 // Guards use what is bound.
                 if let Some(binds) = &arm.binds {
-                    engine.assign(binds, &subject, &inner, true);
+                    engine.assign(binds, subject, &inner, true);
                 }
                 for test in &arm.tests {
                     engine.eval(test, &inner);
                 }
-                engine.block(&arm.body, &inner)
+                body(engine, &arm.body, &inner)
             }));
         }
+        all
+    }
+
+    fn switch(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Flow {
+        let subject = self.eval(subject, scope);
+        let ends = self.each_arm(&subject, arms, scope, Self::block);
         let has_default = arms.iter().any(|arm| arm.tests.is_empty());
         if !has_default || ends.is_empty() {
             return Flow::Next;

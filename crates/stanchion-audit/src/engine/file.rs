@@ -45,8 +45,9 @@ impl Engine<'_> {
             (_, "write" | "append" | "create" | "delete") => {
                 let value = known.get(&known.model.value);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
-                let exclusive = known.flag(&["wx", "ax", "x", "O_EXCL", "create_new", "createNew", "xb"]);
-                let appends = verb == "append" || known.flag(&["a", "as", "ab", "O_APPEND", "append"]);
+                let words = self.words();
+                let exclusive = known.flag(&words.creates);
+                let appends = verb == "append" || known.flag(&words.appends);
                 let write = Write {
                     whole: !appends && verb == "write",
                     creates: exclusive || verb == "create",
@@ -57,7 +58,8 @@ impl Engine<'_> {
                     ..Write::default()
                 };
                 // A call that returns when it is done cannot be left alone.
-                let detached = if known.name.ends_with("Sync") { std::mem::take(&mut self.here.detached) } else { 0 };
+                let at_once = words.at_once.iter().any(|end| known.name.ends_with(end.as_str()));
+                let detached = if at_once { std::mem::take(&mut self.here.detached) } else { 0 };
                 self.emit(What::Write(write), resource(), &deps, known.span);
                 self.here.detached += detached;
                 Value::unknown(format!("{}({path})", known.name))
@@ -116,11 +118,12 @@ impl Engine<'_> {
     fn open(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
         let mode = known.get(&known.model.options);
         let text = mode.as_ref().map_or("r", |mode| mode.as_text().unwrap_or(&mode.name)).to_owned();
+        let words = self.words();
         let has = |word: &str| text.split(['|', '.', ' ']).any(|part| part == word);
         let kind = match known.model.how.as_deref() {
             Some(how) => how,
-            None if text.contains('x') && text.len() < 4 || has("O_EXCL") || has("create_new") => "x",
-            None if text.len() < 4 && text.starts_with('a') || has("O_APPEND") || has("append") => "a",
+            None if text.contains('x') && text.len() < 4 || words.creates.iter().any(|word| has(word)) => "x",
+            None if text.len() < 4 && text.starts_with('a') || words.appends.iter().any(|word| has(word)) => "a",
             None if text.len() < 4 && text.contains('+') && !text.starts_with('w') || has("O_RDWR") => "r+",
             None if has("read") && has("write") => "r+",
             None if text.len() < 4 && text.starts_with('w') || has("O_TRUNC") || has("O_WRONLY") || has("truncate") => {

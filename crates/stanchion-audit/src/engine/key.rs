@@ -7,6 +7,7 @@ use super::condition::is_relative;
 use super::event::{Acquire, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::value::{Origins, Value};
+use crate::models::Words;
 
 impl Engine<'_> {
     pub(super) fn key_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -55,8 +56,9 @@ impl Engine<'_> {
                 Value::unknown(format!("{}({name})", known.name)).from(&Origins::one(id))
             }
             "set" | "setnx" | "put" => {
-                let only_new = verb == "setnx" || known.says("NX") && kind == Kind::Key;
-                let expires = ["EX", "PX", "EXAT", "PXAT", "ttl", "expiration"].iter().any(|word| known.says(word))
+                let words = self.words();
+                let only_new = verb == "setnx" || known.says_any(&words.only_new) && kind == Kind::Key;
+                let expires = known.says_any(&words.expires)
                     || known.model.how.as_deref() == Some("expires")
                     || known.get(&known.model.ttl).is_some_and(|ttl| ttl.as_number() != Some(0.0));
                 if only_new {
@@ -72,7 +74,7 @@ impl Engine<'_> {
                         open: false,
                         session: false,
                     };
-                    let write = Write { creates: true, expires, ttl: ttl(known), ..Write::default() };
+                    let write = Write { creates: true, expires, ttl: ttl(words, known), ..Write::default() };
                     let id = self.emit(What::Write(write), Some(resource), &deps, known.span);
                     self.take(acquire, &Origins::one(id), known.span);
                     return Value::unknown(format!("set {name}")).from(&Origins::one(id));
@@ -122,7 +124,7 @@ impl Engine<'_> {
 }
 
 /// The ttl in seconds: `"EX", 300`, `ex=300`, `{PX: 3000}`.
-fn ttl(known: &Known<'_>) -> Option<f64> {
+fn ttl(words: &Words, known: &Known<'_>) -> Option<f64> {
     let unit = |word: &str| match word.to_ascii_uppercase().as_str() {
         "EX" => Some(1.0),
         "PX" => Some(0.001),
@@ -139,19 +141,15 @@ fn ttl(known: &Known<'_>) -> Option<f64> {
         }
         last = value.as_text().and_then(unit);
     }
-    known.get(&known.model.ttl).and_then(|ttl| seconds(&ttl.name))
+    known.get(&known.model.ttl).and_then(|ttl| seconds(words, &ttl.name))
 }
 
-/// Go's durations: `5*time.Minute`.
-fn seconds(text: &str) -> Option<f64> {
-    let factor = |word: &str| match word.trim_matches(['(', ')', ' ']) {
-        "time.Millisecond" => Some(0.001),
-        "time.Second" => Some(1.0),
-        "time.Minute" => Some(60.0),
-        "time.Hour" => Some(3600.0),
-        number => number.parse().ok(),
-    };
-    text.contains("time.").then(|| text.split('*').try_fold(1.0, |all, word| Some(all * factor(word)?)))?
+/// Durations as products with units: `5*time.Minute`.
+fn seconds(words: &Words, text: &str) -> Option<f64> {
+    let unit = |word: &str| words.units.get(word.trim_matches(['(', ')', ' '])).copied();
+    let factor = |word: &str| unit(word).or_else(|| word.trim_matches(['(', ')', ' ']).parse().ok());
+    let has_unit = text.split('*').any(|word| unit(word).is_some());
+    has_unit.then(|| text.split('*').try_fold(1.0, |all, word| Some(all * factor(word)?)))?
 }
 
 /// An expression of a store that computes: `SET a = a + :n`, `ADD a :n`.

@@ -63,7 +63,7 @@ impl Known<'_> {
     }
 
     /// A flag or mode beside the path and the content.
-    pub(super) fn flag(&self, words: &[&str]) -> bool {
+    pub(super) fn flag(&self, words: &[String]) -> bool {
         let (at, value) = (self.at(), self.get(&self.model.value));
         let is_data =
             |arg: &Value| [&at, &value].iter().any(|data| data.as_ref().is_some_and(|data| data.name == arg.name));
@@ -74,10 +74,15 @@ impl Known<'_> {
         self.args.iter().filter(|(_, arg)| !is_data(arg)).any(|(name, arg)| {
             let set = |value: &Value| !is_off(value) && says(value);
             set(arg)
-                || name.as_deref().is_some_and(|name| words.contains(&name)) && !is_off(arg)
+                || name.as_deref().is_some_and(|name| words.iter().any(|word| word == name)) && !is_off(arg)
                 || ["flag", "flags", "mode"].iter().any(|key| arg.option(key).is_some_and(|value| says(&value)))
                 || words.iter().any(|word| word.len() > 2 && arg.option(word).is_some_and(|value| !is_off(&value)))
         })
+    }
+
+    /// One of these words.
+    pub(super) fn says_any(&self, words: &[String]) -> bool {
+        words.iter().any(|word| self.says(word))
     }
 
     /// Words among options and flags: names of constants, strings, keys that are set.

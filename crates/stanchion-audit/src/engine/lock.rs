@@ -62,7 +62,7 @@ impl Engine<'_> {
             session: false,
         };
         let calls = known.get(&known.model.callback).is_some_and(|callback| callback.closure().is_some());
-        let gives_back = known.says("LOCK_UN") || known.says("LK_UNLCK");
+        let gives_back = known.says_any(&self.words().unlocks);
         match verb {
             // One call for both, told apart by a flag.
             "acquire" if gives_back => {

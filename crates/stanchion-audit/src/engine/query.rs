@@ -128,7 +128,7 @@ impl Engine<'_> {
                 }
             }
         }
-        query.locks |= known.says("FOR UPDATE") || known.says("pessimistic_write") || known.says("FOR NO KEY UPDATE");
+        query.locks |= known.says_any(&self.words().locks);
         query.locks |= known.args.iter().any(|(name, arg)| {
             let off = |value: &Value| matches!(value.shape, Shape::Bool(false) | Shape::Null);
             name.as_deref() == Some("with_for_update") && !off(arg)
@@ -173,7 +173,7 @@ impl Engine<'_> {
             conditions(&at, &mut query.filter, 3);
         }
         query.set = known.get(&known.model.value);
-        query.locks = known.says("FOR UPDATE") || known.says("pessimistic_write") || known.says("lock");
+        query.locks = known.says_any(&self.words().locks) || known.says("lock");
         query.creates = known.get(&known.model.creates).is_some();
         query.compares = known.get(&known.model.compares).is_some();
         self.run_query(&query, known.span)

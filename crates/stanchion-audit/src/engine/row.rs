@@ -48,11 +48,10 @@ impl Engine<'_> {
             ("sql", "transaction") => {
                 let outer = self.here.transaction;
                 let how = known.model.how.as_deref();
-                let serializable = known.says("Serializable")
-                    || known.says("serializable")
-                    || how == Some("serializable")
-                    || self.is_serial(known.this);
-                let immediate = known.says("immediate") || known.says("exclusive") || how == Some("immediate");
+                let words = self.words();
+                let serializable =
+                    known.says_any(&words.serializable) || how == Some("serializable") || self.is_serial(known.this);
+                let immediate = known.says_any(&words.immediate) || how == Some("immediate");
                 let begin = What::Begin { immediate, serializable };
                 self.here.transaction = Some(self.emit(begin, None, &Origins::default(), known.span));
                 // The function works with the transaction as it would with the store itself.
@@ -79,7 +78,7 @@ impl Engine<'_> {
             }
             ("sql", "begin") => {
                 let strict = known.model.how.as_deref() == Some("serializable") || self.is_serial(known.this);
-                let begin = What::Begin { immediate: known.says("immediate"), serializable: strict };
+                let begin = What::Begin { immediate: known.says_any(&self.words().immediate), serializable: strict };
                 self.here.transaction = Some(self.emit(begin, None, &Origins::default(), known.span));
                 Value::null()
             }
@@ -287,7 +286,8 @@ impl Engine<'_> {
             })
         };
         // A row as a tuple has no names.
-        let indexed = |condition: &str| condition.contains("fetchone()[") || condition.contains("fetchrow()[");
+        let cells = &self.words().cells;
+        let indexed = |condition: &str| crate::models::Words::is_in(cells, condition);
         let mut conditions = self.here.conditions.iter();
         conditions.any(|condition| indexed(condition) || columns.iter().any(|column| asks(condition, column)))
     }

@@ -224,3 +224,18 @@ pub(crate) fn template_of(parts: Vec<Expr>) -> ExprKind {
         }
     }
 }
+
+/// An operator and what stands to its right.
+type Operand<'t> = (Option<Node<'t>>, Option<Node<'t>>);
+
+/// What a binary expression begins with, and what follows. Down the left side without recursion: `a + b + c + …` nests
+/// there as deep as it is long.
+pub(crate) fn operands(node: Node<'_>) -> Option<(Node<'_>, Vec<Operand<'_>>)> {
+    let (mut left, mut rights) = (node, Vec::new());
+    while left.kind() == "binary_expression" {
+        rights.push((left.child_by_field_name("operator"), left.child_by_field_name("right")));
+        left = left.child_by_field_name("left")?;
+    }
+    rights.reverse();
+    Some((left, rights))
+}

@@ -73,7 +73,7 @@ impl Dialect {
     }
 }
 
-/// The module of this text; `None` for a dialect that has no front-end yet.
+/// The module of this text; `None` if parsing it would take too long, as it may with what is no code at all.
 ///
 /// ```
 /// use stanchion_audit::frontend::{Dialect, lower};

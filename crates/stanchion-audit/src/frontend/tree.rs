@@ -1,12 +1,22 @@
 //! A parsed file, and what every front-end needs of it.
 
-use tree_sitter::{Node, Parser};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use crate::hir::{Comment, Span};
 
 /// Nested deeper than this, an expression is taken as [`ExprKind::Other`](crate::hir::ExprKind::Other): generated and
 /// minified code must not cost the stack.
 pub(crate) const DEPTH_MOST: u32 = 200;
+
+/// How often the parser may report progress, which it does after a fixed number of steps: so often whatever the text is,
+/// and so often for each KiB of it. Broken code has been seen to need 60 for a KiB.
+const REPORTS_MOST: (usize, usize) = (2_000, 200);
+/// And for how long it may work: in what is no code, single steps can read on to the end of the file. Code of the largest
+/// size that is read takes half a second, so a busy machine does not change what is found.
+const TIME_MOST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
 
 /// A syntax tree and its text.
 pub(crate) struct Tree<'a> {
@@ -15,11 +25,28 @@ pub(crate) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Parses; `None` if the grammar does not load.
+    /// Parses; `None` if the grammar does not load, or if parsing would take too long.
     pub(crate) fn parse(text: &'a str, grammar: &tree_sitter::Language) -> Option<Self> {
+        Self::parse_within(text, grammar, REPORTS_MOST, TIME_MOST)
+    }
+
+    fn parse_within(
+        text: &'a str,
+        grammar: &tree_sitter::Language,
+        (few, for_each): (usize, usize),
+        time: Duration,
+    ) -> Option<Self> {
         let mut parser = Parser::new();
         parser.set_language(grammar).ok()?;
-        let tree = parser.parse(text, None)?;
+        let start = Instant::now();
+        let mut left = few.saturating_add((text.len() >> 10).saturating_mul(for_each));
+        let mut stop = |_: &ParseState| {
+            left = left.saturating_sub(1);
+            if left == 0 || start.elapsed() >= time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut stop);
+        let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+        let tree = parser.parse_with_options(&mut read, None, Some(options))?;
         Some(Self { text, tree })
     }
 
@@ -83,4 +110,18 @@ pub(crate) fn span(node: Node<'_>) -> Span {
     // A node that ends at the beginning of a line does not stand on it.
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
     Span { line: line(start.row), column: line(start.column), end_line: line(last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parsing_stops_after_too_many_steps_and_after_too_long() {
+        let (grammar, text) = (tree_sitter_go::LANGUAGE.into(), "func f() { a.b(1) }\n".repeat(2_000));
+        let parsed = |reports, time| Tree::parse_within(&text, &grammar, reports, time).is_some();
+        assert!(parsed(REPORTS_MOST, TIME_MOST));
+        assert!(!parsed((5, 0), TIME_MOST));
+        assert!(!parsed(REPORTS_MOST, Duration::ZERO));
+    }
 }

@@ -1,7 +1,7 @@
 //! Transactions, isolation levels, table locks and settings: a few words each, read by hand.
 
 use super::token::{self, Token};
-use super::{BeginMode, Isolation, Statement, Verb};
+use super::{BEGIN_MODES, BeginMode, Isolation, Statement, Verb};
 
 pub(super) fn read(tokens: &[Token]) -> Option<Statement> {
     let first = tokens.first()?;
@@ -11,20 +11,7 @@ pub(super) fn read(tokens: &[Token]) -> Option<Statement> {
     match first.text.to_ascii_uppercase().as_str() {
         _ if first.kind != token::Kind::Word => None,
         "BEGIN" | "START" => {
-            const MODES: &[&str] = &[
-                "TRANSACTION",
-                "TRAN",
-                "WORK",
-                "DEFERRED",
-                "IMMEDIATE",
-                "EXCLUSIVE",
-                "CONCURRENT",
-                "ISOLATION",
-                "READ",
-                "NOT",
-                "DEFERRABLE",
-            ];
-            if !(second(MODES) || (alone && first.is("BEGIN"))) {
+            if !(second(BEGIN_MODES) || second(&["NOT", "DEFERRABLE"]) || (alone && first.is("BEGIN"))) {
                 return other(tokens);
             }
             plain(Verb::Begin { mode: mode(tokens), isolation: isolation(tokens) })

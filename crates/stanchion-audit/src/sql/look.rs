@@ -1,5 +1,6 @@
 //! Whether a string is SQL at all. Most strings of a program are not, so this looks at the first words only.
 
+use super::BEGIN_MODES;
 use super::token::{MARK, is_word};
 
 /// Cheap and generous: prose that begins with a verb of SQL is turned away, broken SQL is not.
@@ -26,20 +27,7 @@ pub(crate) fn looks_like_sql(text: &str) -> bool {
         "TRUNCATE" => is(second, &["TABLE"]),
         "MERGE" => has_word(next, "USING"),
         "WITH" => with(next),
-        "BEGIN" => {
-            const MODES: &[&str] = &[
-                "TRANSACTION",
-                "TRAN",
-                "WORK",
-                "DEFERRED",
-                "IMMEDIATE",
-                "EXCLUSIVE",
-                "CONCURRENT",
-                "ISOLATION",
-                "READ",
-            ];
-            ends || is(second, MODES)
-        }
+        "BEGIN" => ends || is(second, BEGIN_MODES),
         "COMMIT" | "ROLLBACK" => ends || is(second, &["TRANSACTION", "TRAN", "WORK", "TO", "AND"]),
         // As plain words these are too common: events, commands.
         "END" | "ABORT" => (ends && first.starts_with(char::is_uppercase)) || is(second, &["TRANSACTION"]),

@@ -26,6 +26,9 @@ const MAX_TEXT: usize = 64 * 1024;
 const MAX_STATEMENTS: usize = 256;
 /// `IF EXISTS` inside one another.
 const MAX_CONDITIONS: usize = 8;
+/// What may follow `BEGIN`.
+const BEGIN_MODES: &[&str] =
+    &["TRANSACTION", "TRAN", "WORK", "DEFERRED", "IMMEDIATE", "EXCLUSIVE", "CONCURRENT", "ISOLATION", "READ"];
 
 /// A part of a string expression.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its cases has failed")]
 
+mod bad_input;
+mod fuzz;
+mod measure;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

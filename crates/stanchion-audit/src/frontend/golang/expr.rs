@@ -105,21 +105,13 @@ impl Lower<'_> {
         }
     }
 
-    /// Down the left side without recursion: `a + b + c + …` nests there as deep as it is long.
     fn binary(&mut self, node: Node<'_>) -> Expr {
-        let mut rights = Vec::new();
-        let mut left = node;
-        while left.kind() == "binary_expression" {
-            rights.push((self.field_text(left, "operator"), left.child_by_field_name("right")));
-            match left.child_by_field_name("left") {
-                Some(inner) => left = inner,
-                None => return build::other(span(node)),
-            }
-        }
+        let Some((left, rights)) = build::operands(node) else { return build::other(span(node)) };
         let first = self.expr(left);
         let at = first.span;
         let mut rest = Vec::with_capacity(rights.len());
-        for (op, right) in rights.into_iter().rev() {
+        for (op, right) in rights {
+            let op = op.map(|op| self.text(op)).unwrap_or_default();
             rest.push((op.to_owned(), right.map_or_else(|| build::other(at), |right| self.expr(right))));
         }
         build::chain(first, rest)

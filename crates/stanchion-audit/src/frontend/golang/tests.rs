@@ -42,7 +42,7 @@ fn module_code_is_variables_then_init() {
     let module = go(
         "package p\nfunc init() { g() }\nvar mu sync.Mutex\nvar n, s = 1, \"x\"\nvar e error\nconst (\n A = iota\n B\n)\nfunc g() {}\n",
     );
-    let expected = "mu = sync.Mutex{}\n[n, s] = [1, \"x\"]\ne = null\nA = iota\nB = iota\nfn #2\nfn#1()\n";
+    let expected = "mu = sync.Mutex{}\n[n, s] = [1, \"x\"]\ne = null\nA = iota\nB = iota\ndeclare fn#2\nfn#1()\n";
     assert_eq!(show::body(&module, "<module>"), expected);
 }
 
@@ -51,7 +51,7 @@ fn types_become_classes_with_fields_bases_and_methods() {
     let module = go(
         "package p\ntype S struct {\n sync.Mutex\n *Base\n a, b int\n g Set[int]\n}\ntype R interface { io.Reader; Read() }\ntype A = q.T\nfunc (s *S) M() {}\nfunc (l *Elsewhere[T]) N() {}\n",
     );
-    let expected = "S(sync.Mutex, Base) {Mutex: sync.Mutex; Base: Base; a: int; b: int; g: Set[int]; M#1}\nR(io.Reader) {}\nA(q.T) {}\nElsewhere() {N#2}\n";
+    let expected = "class#0 S(sync.Mutex, Base)\n  Mutex: sync.Mutex\n  Base: Base\n  a: int\n  b: int\n  g: Set[int]\n  M = fn#1\nclass#1 R(io.Reader)\nclass#2 A(q.T)\nclass#3 Elsewhere()\n  N = fn#2\n";
     assert_eq!(show::classes(&module), expected);
     assert_eq!(module.functions[2].class, Some(3));
 }
@@ -61,7 +61,7 @@ fn receiver_is_this_until_it_is_shadowed() {
     let module = go(
         "package p\nfunc (s *S) M(a, b int, rest ...string) (n int, err error) {\n s.x = s\n if s := s.copy(); s != nil { use(s) }\n func() { use(s) }()\n func(s int) { use(s) }(1)\n use(s)\n return\n}\n",
     );
-    let expected = "#0 <module>()\n#1 S.M(a: int, b: int, ...rest: string) -> (n int, err error)\n  this.x = this\n  block\n    s = this.copy()\n    if (s != null)\n      use(s)\n  fn#2()\n  fn#3(1)\n  use(this)\n  return [n, err]\n#2 ()\n  use(this)\n#3 (s: int)\n  use(s)\n";
+    let expected = "fn#0 <module>()\nfn#1 M(a: int, b: int, ...rest: string) -> (n int, err error) of class#0\n  this.x = this\n  block\n    s = this.copy()\n    if (s != null)\n      use(s)\n  fn#2()\n  fn#3(1)\n  use(this)\n  return [n, err]\nfn#2 () in fn#1\n  use(this)\nfn#3 (s: int) in fn#1\n  use(s)\n";
     assert_eq!(show::functions(&module), expected);
     assert_eq!(module.functions[1].receiver.as_deref(), Some("s"));
     assert_eq!((module.functions[1].parent, module.functions[2].parent), (Some(0), Some(1)));
@@ -93,7 +93,7 @@ fn branches() {
     );
     check(
         "switch x := g(); x { case 1, 2: a(); fallthrough; case 3: default: b() }",
-        "block\n  x = g()\n  switch x\n  case 1, 2 falls through\n    a()\n  case 3\n  case \n    b()",
+        "block\n  x = g()\n  switch x\n  case 1, 2 falls\n    a()\n  case 3\n  default\n    b()",
     );
     check("switch { case a > b: c() }", "switch true\ncase (a > b)\n  c()");
     check(
@@ -102,7 +102,7 @@ fn branches() {
     );
     check(
         "select { case v := <-c: a(v); case d <- 1: case <-e: default: b() }",
-        "switch other()\ncase (v = await c)\n  a(v)\ncase d.send(1)\ncase await e\ncase \n  b()",
+        "switch other()\ncase (v = await c)\n  a(v)\ncase d.send(1)\ncase await e\ndefault\n  b()",
     );
 }
 
@@ -125,7 +125,7 @@ fn break_leaves_a_switch_but_break_in_the_hir_leaves_a_loop() {
 
 #[test]
 fn loops() {
-    check("for i := 0; i < n; i++ { a(i) }", "loop while (i < n) init {i = 0} step {i += 1}\n  a(i)");
+    check("for i := 0; i < n; i++ { a(i) }", "loop init { i = 0 } while (i < n) step { i += 1 }\n  a(i)");
     check("for x { }; for { break }; for ; ; { }", "loop while x\nloop\n  break\nloop");
     check(
         "for k, v := range m { }; for i := range 9 { }; for range c { }; for _, t.a = range m { }",
@@ -161,7 +161,7 @@ fn expressions() {
         "x = new(sync.Mutex); x = make(chan int, 1); x = make(map[string]int); x = make([]int, 3)",
         "x = &sync.Mutex{}\nx = make(chan int, 1)\nx = {}\nx = []",
     );
-    check("type L int; x = L(y)", "class #1\nx = y");
+    check("type L int; x = L(y)", "declare class#1\nx = y");
     check("x = a && !b || c == nil", "x = ((a && !b) || (c == null))");
 }
 

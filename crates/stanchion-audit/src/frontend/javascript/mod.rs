@@ -11,8 +11,6 @@ mod expressions;
 mod functions;
 mod imports;
 mod patterns;
-#[cfg(test)]
-mod show;
 mod statements;
 mod strings;
 #[cfg(test)]

@@ -18,15 +18,7 @@ impl Case {
 
 impl<'t> Lower<'t, '_> {
     pub(super) fn match_statement(&mut self, node: Node<'t>) -> StmtKind {
-        let nodes = node.children_by_field_name("subject", &mut node.walk()).collect::<Vec<_>>();
-        let mut subjects: Vec<Expr> = nodes.into_iter().map(|part| self.expr(part)).collect();
-        let subject = match (subjects.pop(), subjects.is_empty()) {
-            (Some(one), true) => one,
-            (last, _) => {
-                subjects.extend(last);
-                expr_at(ExprKind::List(subjects), node)
-            }
-        };
+        let subject = self.one_or_tuple(node, "subject");
         let arms = field(node, "body").map(children).unwrap_or_default();
         let arms = arms.into_iter().filter(|arm| arm.kind() == "case_clause").map(|arm| self.arm(arm)).collect();
         StmtKind::Switch { subject, arms }

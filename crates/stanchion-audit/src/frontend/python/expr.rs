@@ -112,17 +112,22 @@ impl<'t> Lower<'t, '_> {
         ExprKind::Index { of: Box::new(of), index: Box::new(index) }
     }
 
-    fn subscript(&mut self, node: Node<'t>) -> ExprKind {
-        let of = self.expr_or_nothing(field(node, "value"), node);
-        let nodes = node.children_by_field_name("subscript", &mut node.walk()).collect::<Vec<_>>();
+    /// A field that may be there several times: `a, b` without parentheses.
+    pub(super) fn one_or_tuple(&mut self, node: Node<'t>, name: &str) -> Expr {
+        let nodes = node.children_by_field_name(name, &mut node.walk()).collect::<Vec<_>>();
         let mut parts: Vec<Expr> = nodes.into_iter().map(|part| self.expr(part)).collect();
-        let index = match (parts.pop(), parts.is_empty()) {
+        match (parts.pop(), parts.is_empty()) {
             (Some(one), true) => one,
             (last, _) => {
                 parts.extend(last);
                 expr_at(ExprKind::List(parts), node)
             }
-        };
+        }
+    }
+
+    fn subscript(&mut self, node: Node<'t>) -> ExprKind {
+        let of = self.expr_or_nothing(field(node, "value"), node);
+        let index = self.one_or_tuple(node, "subscript");
         taken(of, |of| ExprKind::Index { of: Box::new(of), index: Box::new(index) })
     }
 

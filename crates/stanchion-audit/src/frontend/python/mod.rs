@@ -16,8 +16,6 @@ mod stmt;
 mod text;
 
 #[cfg(test)]
-mod show;
-#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;

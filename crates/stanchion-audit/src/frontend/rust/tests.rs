@@ -33,7 +33,7 @@ fn types_become_classes() {
     let module = rust(
         "#[derive(Debug)] struct S<T> { a: Arc<T>, pub b: u8 }\nstruct P(u8, pub String);\nenum E { A, B(u8) }\ntrait T: Base { fn need(&self); fn given(&self) { self.need() } }\nimpl<T> T for S<T> { fn need(&self) {} }\nimpl S<u8> { const N: u8 = 1; fn new() -> Self { Self { a: x, ..y } } }\nimpl X for &mut dyn a::Elsewhere { fn m(self: Arc<Self>) { Self::go(); } }\ntype Al = S<u8>;\n",
     );
-    let expected = "@derive(Debug) S(T) {a: Arc<T>; b: u8; static N: u8 = 1; need#2; new#3}\nP() {0: u8; 1: String}\nE() {static A; static B}\nT(Base) {given#1}\nElsewhere(X) {m#4}\nAl(S) {}\n";
+    let expected = "@derive(Debug)\nclass#0 S(T)\n  a: Arc<T>\n  b: u8\n  static N: u8 = 1\n  need = fn#2\n  new = fn#3\nclass#1 P()\n  0: u8\n  1: String\nclass#2 E()\n  static A\n  static B\nclass#3 T(Base)\n  given = fn#1\nclass#4 Elsewhere(X)\n  m = fn#4\nclass#5 Al(S)\n";
     assert_eq!(show::classes(&module), expected);
     assert_eq!(show::body(&module, "new"), "return S{a: x, ...y}\n");
     assert_eq!(show::body(&module, "m"), "this.go()\n");
@@ -46,10 +46,9 @@ fn functions_have_attributes_and_parameters() {
     let module = rust(
         "#[tokio::main]\nasync fn main() {}\n/// Doc.\n#[tool(name = \"x\", annotations(read_only = true))]\npub(crate) async fn t(Json(a): Json<A>, mut b: u8, _: u8) -> u8 { fn inner() {} 1 }\n",
     );
-    let heads: Vec<_> = module.functions.iter().map(|it| show::head(&module, it)).collect();
-    let tool = "@tool(name=\"x\", annotations(read_only=true)) async t([a]: Json<A>, b: u8, _: u8) -> u8";
-    assert_eq!(heads, ["<module>()", "@tokio.main async main()", tool, "inner()"]);
-    assert_eq!(module.functions[3].parent, Some(2));
+    let tool = "@tool(name=\"x\", annotations(read_only=true))\nasync fn#2 t([a]: Json<A>, b: u8, _: u8) -> u8";
+    let heads = ["fn#0 <module>()", "@tokio.main\nasync fn#1 main()", tool, "fn#3 inner() in fn#2"];
+    assert_eq!(show::heads(&module), heads);
 }
 
 #[test]
@@ -57,9 +56,9 @@ fn modules_are_classes_and_statics_are_module_code() {
     let module = rust(
         "fn f() {}\n#[cfg(test)] mod m { fn f() { super::f() } const C: u8 = 1; }\nstatic S: Mutex<u8> = Mutex::new(0);\nlazy_static! { static ref L: u8 = g(); }\n",
     );
-    assert_eq!(show::body(&module, "<module>"), "fn #1\nC = 1\nfn #2\nS = Mutex.new(0)\nL = g()\n");
-    assert_eq!(show::classes(&module), "@cfg(test) m() {f#1}\n");
-    assert_eq!(show::stmts(&module.functions[1].body), "return super.f()\n");
+    assert_eq!(show::body(&module, "<module>"), "declare fn#1\nC = 1\ndeclare fn#2\nS = Mutex.new(0)\nL = g()\n");
+    assert_eq!(show::classes(&module), "@cfg(test)\nclass#0 m()\n  f = fn#1\n");
+    assert!(show::functions(&module).contains("fn#1 f()\n  return super.f()\n"));
     let names: Vec<_> = module.exports.iter().map(|export| export.name.as_str()).collect();
     assert_eq!(names, ["m", "f", "S", "L"]);
 }
@@ -82,7 +81,7 @@ fn bindings() {
 fn the_value_of_a_body_is_returned() {
     check("g()", "return g()");
     check("g();", "g()");
-    check("if a { 1 } else { match b { _ => { 2 } } }", "if a\n  return 1\nelse\n  switch b\n  case \n    return 2");
+    check("if a { 1 } else { match b { _ => { 2 } } }", "if a\n  return 1\nelse\n  switch b\n  default\n    return 2");
     check(
         "return match a { Ok(v) => v, Err(e) => return e };",
         "switch a\ncase Ok as [v]\n  return v\ncase Err as [e]\n  return e",
@@ -96,15 +95,15 @@ fn branches() {
     check("if let Some(x) = a && x > 3 && let Ok(_) = c { d(); }", "if (((a is [x]) && (x > 3)) && (c is [_]))\n  d()");
     check(
         "match x { None => a(), Some(1 | 2) => b(), Some(v) if v > 3 => c(), E::C { v, .. } => d(v), n @ 1..=5 => {}, (_, 'c') => {} other => {} };",
-        "switch x\ncase null\n  a()\ncase other(Some, 1, 2) as [_]\n  b()\ncase (Some && (v > 3)) as [v]\n  c()\ncase E.C as {v: v}\n  d(v)\ncase other(1, 5) as n\ncase other(\"c\") as [_, _]\ncase  as other",
+        "switch x\ncase null\n  a()\ncase other(Some, 1, 2) as [_]\n  b()\ncase (Some && (v > 3)) as [v]\n  c()\ncase E.C as {v: v}\n  d(v)\ncase other(1, 5) as n\ncase other(\"c\") as [_, _]\ndefault as other",
     );
     check(
         "let x = if a { 1 } else { 2 }; let y = { g(); 3 }; let z = { 4 };",
-        "x = {if a; 1; else; 2}\ny = {g(); 3}\nz = 4",
+        "x = { if a { 1 } else { 2 } }\ny = { g(); 3 }\nz = 4",
     );
     check(
         "let x = match r { Ok(v) => v, Err(_) => return };",
-        "x = {switch r; case Ok as [v]; v; case Err as [_]; return}",
+        "x = { switch r case Ok as [v] { v } case Err as [_] { return } }",
     );
 }
 
@@ -115,7 +114,7 @@ fn loops() {
         "'o: for (i, x) in v.iter() { loop { continue 'o; } continue; }",
         "loop [i, x] in v.iter()\n  loop\n    break\n  continue",
     );
-    check("let x = 'o: loop { loop { break 'o 1; } };", "x = {loop; loop; <break> = 1; break; <break>}");
+    check("let x = 'o: loop { loop { break 'o 1; } };", "x = { loop { loop { <break> = 1; break } }; <break> }");
     check("while a { break; }", "loop while a\n  break");
     check("'b: { if a { break 'b; } c(); };", "loop\n  if a\n    break\n  c()\n  break");
 }
@@ -146,9 +145,9 @@ fn closures_and_async_blocks_are_functions() {
     let module =
         rust("fn f() { let g = |a, (b, _): (u8, u8)| a + b; spawn(async move { h().await }); k(async |x| { x }); }");
     assert_eq!(show::body(&module, "f"), "g = fn#2\nspawn(fn#3)\nk(fn#4)\n");
-    let heads: Vec<_> = module.functions.iter().skip(2).map(|it| show::head(&module, it)).collect();
-    assert_eq!(heads, ["g(a, [b, _]: (u8, u8))", "async ()", "async (x)"]);
-    assert_eq!(show::stmts(&module.functions[3].body), "return await h()\n");
+    let heads = ["fn#2 g(a, [b, _]: (u8, u8)) in fn#1", "async fn#3 () in fn#1", "async fn#4 (x) in fn#1"];
+    assert_eq!(show::heads(&module)[2..], heads);
+    assert!(show::functions(&module).contains("async fn#3 () in fn#1\n  return await h()\n"));
 }
 
 #[test]
@@ -174,12 +173,12 @@ fn macros_have_arguments() {
     check("if matches!(x, Some(_)) { panic!(\"no {x}\") } unreachable!()", "if (x is [_])\n  throw `no ${x}`\nthrow");
     check(
         "let x = y.unwrap_or_else(|| panic!(\"z\")); let t = a.ok_or(todo!());",
-        "x = y.unwrap_or_else(fn#2)\nt = a.ok_or({throw})",
+        "x = y.unwrap_or_else(fn#2)\nt = a.ok_or({ throw })",
     );
     check("anyhow::bail!(\"a\");", "throw \"a\"");
     check(
         "tokio::select! { biased; Some(r) = rx.recv() => { one(r); } _ = sleep(d), if flag => two(), else => return }",
-        "switch other()\ncase ([r] = await rx.recv())\n  one(r)\ncase (flag && (_ = await sleep(d)))\n  return two()\ncase \n  return",
+        "switch other()\ncase ([r] = await rx.recv())\n  one(r)\ncase (flag && (_ = await sleep(d)))\n  return two()\ndefault\n  return",
     );
 }
 

@@ -1,6 +1,6 @@
 use super::module;
 use crate::frontend::Dialect;
-use crate::frontend::javascript::show::show;
+use crate::frontend::show::inline as show;
 
 const ALL: [Dialect; 3] = [Dialect::JavaScript, Dialect::TypeScript, Dialect::Tsx];
 

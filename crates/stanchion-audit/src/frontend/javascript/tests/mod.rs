@@ -2,7 +2,7 @@ mod hostile;
 mod modules;
 mod syntax;
 
-use crate::frontend::javascript::show::show;
+use crate::frontend::show::inline as show;
 use crate::frontend::{Dialect, lower};
 use crate::hir::Module;
 

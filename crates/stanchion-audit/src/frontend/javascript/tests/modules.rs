@@ -1,6 +1,6 @@
 use super::module;
 use crate::frontend::Dialect;
-use crate::frontend::javascript::show::show;
+use crate::frontend::show::inline as show;
 use crate::hir::{Imported, Module};
 
 fn imports(module: &Module) -> String {
