@@ -13,12 +13,12 @@ pub(super) const STEPS_MOST: u32 = 60_000;
 /// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
 /// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
 /// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
-pub(super) const PROGRAM_STEPS: usize = 12_000_000;
-pub(super) const FILE_STEPS: (u32, u32) = (2_000, 240_000);
+pub(super) const PROGRAM_STEPS: usize = 40_000_000;
+pub(super) const FILE_STEPS: (u32, u32) = (6_000, 240_000);
 /// So many more for each line of the file.
-pub(super) const LINE_STEPS: u32 = 8;
+pub(super) const LINE_STEPS: u32 = 16;
 /// And so many in any case.
-const STEPS_LEAST: u32 = 250;
+const STEPS_LEAST: u32 = 400;
 /// The same of all entry points of a file together: handlers inside of handlers are entry points each.
 const WORK_MOST: u32 = 3_000_000;
 /// Events of one entry point.
