@@ -7,6 +7,7 @@ mod apply;
 mod assign;
 mod attempt;
 mod block;
+mod bounds;
 mod call;
 mod caught;
 mod class;
@@ -33,6 +34,7 @@ mod wrap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
+use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
 pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
@@ -41,31 +43,6 @@ pub(crate) use self::value::{EventId, Origins};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
 use crate::program::Program;
-
-/// Expressions inside expressions, through calls into calls and files that load files: what the stack has room for.
-const DEEP_MOST: u32 = 3_000;
-/// Calls inside calls.
-const CALLS_DEEP: usize = 12;
-/// Expressions and statements of one entry point.
-const STEPS_MOST: u32 = 60_000;
-/// The same of all entry points of a file together: handlers inside of handlers are entry points each.
-const WORK_MOST: u32 = 3_000_000;
-/// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
-/// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
-/// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
-const PROGRAM_STEPS: usize = 12_000_000;
-const FILE_STEPS: (u32, u32) = (2_000, 240_000);
-/// So many more for each line of the file.
-const LINE_STEPS: u32 = 8;
-/// And so many in any case.
-const STEPS_LEAST: u32 = 250;
-/// Events of one entry point.
-const EVENTS_MOST: usize = 4_000;
-
-/// How many steps one may take of what is left for all.
-fn share(left: u32) -> u32 {
-    (left / 4).clamp(STEPS_LEAST, STEPS_MOST)
-}
 
 /// How code comes to run concurrently with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,7 +118,6 @@ pub(crate) struct Engine<'p> {
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
     steps: u32,
-    work: u32,
     /// How many of them the present entry point may take.
     steps_most: u32,
     /// The file's share of [`PROGRAM_STEPS`], and what is left of it for loading.
@@ -149,6 +125,7 @@ pub(crate) struct Engine<'p> {
     early_left: u32,
     /// Expressions inside expressions, over all calls and files that are being loaded.
     deep: u32,
+    work: u32,
     cut: bool,
     branches: u32,
     /// The present statement.
@@ -236,15 +213,6 @@ struct AtYield {
     frame: usize,
 }
 
-impl Drop for Engine<'_> {
-    fn drop(&mut self) {
-        let scopes = self.scopes.iter().filter_map(Weak::upgrade).chain(self.modules.values().cloned());
-        // What it held is dropped only when nothing is borrowed any more.
-        scopes.for_each(|scope| drop(scope.vars.take()));
-        self.objects.iter().filter_map(Weak::upgrade).for_each(|fields| drop(fields.take()));
-    }
-}
-
 impl<'p> Engine<'p> {
     pub(crate) fn new(program: &'p Program, models: &'p Models) -> Self {
         let share = u32::try_from(PROGRAM_STEPS / program.len().max(1)).unwrap_or(u32::MAX);
@@ -261,11 +229,11 @@ impl<'p> Engine<'p> {
             events: Vec::new(),
             early: Rc::default(),
             steps: 0,
-            work: 0,
             steps_most: STEPS_MOST,
             file_steps,
             early_left: file_steps,
             deep: 0,
+            work: 0,
             cut: false,
             branches: 0,
             at: Span::default(),
@@ -367,15 +335,6 @@ impl<'p> Engine<'p> {
 
     fn site(&self, span: Span) -> Site {
         Site { file: self.file(), span }
-    }
-
-    fn step(&mut self) -> bool {
-        self.steps += 1;
-        self.work = self.work.saturating_add(1);
-        let events = if self.here.early { self.early.len() } else { self.events.len() };
-        let go = self.steps < self.steps_most && self.work < WORK_MOST && events < EVENTS_MOST;
-        self.cut |= !go;
-        go
     }
 
     fn guards(&self) -> Origins {

@@ -1,0 +1,52 @@
+//! How much is done at most, and what is freed in the end.
+
+use std::rc::Weak;
+
+use super::Engine;
+
+/// Expressions inside expressions, through calls into calls and files that load files: what the stack has room for.
+pub(super) const DEEP_MOST: u32 = 3_000;
+/// Calls inside calls.
+pub(super) const CALLS_DEEP: usize = 12;
+/// Expressions and statements of one entry point.
+pub(super) const STEPS_MOST: u32 = 60_000;
+/// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
+/// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
+/// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
+pub(super) const PROGRAM_STEPS: usize = 40_000_000;
+pub(super) const FILE_STEPS: (u32, u32) = (6_000, 240_000);
+/// So many more for each line of the file.
+pub(super) const LINE_STEPS: u32 = 16;
+/// And so many in any case.
+const STEPS_LEAST: u32 = 400;
+/// The same of all entry points of a file together: handlers inside of handlers are entry points each.
+const WORK_MOST: u32 = 3_000_000;
+/// Events of one entry point.
+const EVENTS_MOST: usize = 4_000;
+
+/// How many steps one may take of what is left for all.
+pub(super) fn share(left: u32) -> u32 {
+    (left / 4).clamp(STEPS_LEAST, STEPS_MOST)
+}
+
+impl Engine<'_> {
+    /// Whether there is time for one more.
+    pub(super) fn step(&mut self) -> bool {
+        self.steps += 1;
+        self.work = self.work.saturating_add(1);
+        let enough = self.steps >= self.steps_most || self.work >= WORK_MOST;
+        let events = if self.here.early { self.early.len() } else { self.events.len() };
+        let go = !enough && events < EVENTS_MOST;
+        self.cut |= !go;
+        go
+    }
+}
+
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        let scopes = self.scopes.iter().filter_map(Weak::upgrade).chain(self.modules.values().cloned());
+        // What it held is dropped only when nothing is borrowed any more.
+        scopes.for_each(|scope| drop(scope.vars.take()));
+        self.objects.iter().filter_map(Weak::upgrade).for_each(|fields| drop(fields.take()));
+    }
+}
