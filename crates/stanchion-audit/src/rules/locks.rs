@@ -85,6 +85,7 @@ pub(super) fn per_call(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if let What::Acquire(lock) = &event.what
             && lock.fresh
             && lock.scope <= Scope::Process
+            && !case.is_shared_with_own(&lock.lock)
         {
             let text = (
                 "the lock is made in the same call that takes it",

@@ -160,6 +160,12 @@ impl Case<'_> {
         matches!(self.language(event), Language::Go | Language::Rust)
     }
 
+    /// Whether the call has given the lock to tasks of its own, which run beside it.
+    fn is_shared_with_own(&self, lock: &str) -> bool {
+        let takes = |e: &&Event| matches!(&e.what, What::Acquire(taken) if *taken.lock == *lock);
+        self.events().iter().filter(takes).any(|e| e.detached)
+    }
+
     /// Whether something reads the file that is written here.
     fn is_read(&self, write: &Event) -> bool {
         let name = write.resource.as_ref().map(|r| &r.name);
