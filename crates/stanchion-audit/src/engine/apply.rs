@@ -150,6 +150,9 @@ impl Engine<'_> {
             }
             "pass" => {
                 let origins = known.origins();
+                if let (Some("shared"), Some(at)) = (known.model.how.as_deref(), known.at()) {
+                    self.made.remove(&at.name);
+                }
                 known.at().unwrap_or_else(|| self.result(known)).from(&origins)
             }
             // `of.get("name")` is `of["name"]`.

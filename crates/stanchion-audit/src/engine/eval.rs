@@ -244,6 +244,10 @@ impl Engine<'_> {
             let value = self.eval(value, scope);
             match name {
                 Some(name) => {
+                    // A lock of a struct is for whoever has the struct.
+                    if of.is_some() {
+                        self.made.remove(&value.name);
+                    }
                     names.push(format!("{name}:{}", value.name));
                     object.fields.borrow_mut().insert(name.as_str().into(), value);
                 }

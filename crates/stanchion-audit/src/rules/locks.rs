@@ -86,6 +86,7 @@ pub(super) fn per_call(case: &Case<'_>, hits: &mut Vec<Hit>) {
             && lock.scope <= Scope::Process
             // In Rust a lock holds what it protects: both are made together.
             && case.language(event) != Language::Rust
+            && !case.is_shared_with_own(&lock.lock)
         {
             let text = (
                 "the lock is made in the same call that takes it",

@@ -226,6 +226,12 @@ impl Case<'_> {
         self.language(event) == Language::Rust && scope <= Scope::Process
     }
 
+    /// Whether the call has given the lock to tasks of its own, which run beside it.
+    fn is_shared_with_own(&self, lock: &str) -> bool {
+        let takes = |e: &&Event| matches!(&e.what, What::Acquire(taken) if *taken.lock == *lock);
+        self.events().iter().filter(takes).any(|e| e.detached)
+    }
+
     /// How far a lock has to reach to protect this.
     fn needed(&self, shared: Scope) -> Scope {
         shared.min(self.facts.deployment)
