@@ -58,10 +58,6 @@ impl Server {
         }
     }
 
-    fn waiting(&self, key: &'static str) -> usize {
-        self.asks.lines().get(key).map_or(0, |line| line.waiting.len())
-    }
-
     /// Asks, and is in line or answered when this returns.
     async fn ask_of(self: &Arc<Self>, key: &'static str, number: u32, load: Load) -> Asking {
         let (server, (begun, begins)) = (Arc::clone(self), oneshot::channel());

@@ -21,6 +21,7 @@ impl<K: Clone + Eq + Hash, A: Ask> Turn<K, A> {
         Self { of: Arc::clone(of), key: key.clone(), over: false }
     }
 
+    #[cfg(feature = "mysql")]
     pub(crate) fn key(&self) -> &K {
         &self.key
     }
@@ -99,6 +100,7 @@ impl<K: Clone + Eq + Hash, A: Ask> Turn<K, A> {
 
     /// Gives the turn up while the call is still under way, so that those who wait need not wait for its end. `start` gets
     /// it if somebody waits.
+    #[cfg(any(feature = "redis", test))]
     pub(crate) fn cede(&mut self, start: impl FnOnce(Self)) {
         if !self.end() {
             self.over = true;
