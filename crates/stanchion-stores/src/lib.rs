@@ -23,6 +23,8 @@ mod line;
 mod memory;
 #[cfg(any(feature = "redis", feature = "consul", feature = "nats"))]
 mod tls;
+#[cfg(any(feature = "redis", feature = "mysql"))]
+mod together;
 mod url;
 
 #[cfg(feature = "consul")]

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use clap::error::ContextKind;
 use stanchion_core::{Error, ErrorKind};
 
 /// Every code we exit with on our own account. A command's own code passes through `run` unchanged.
@@ -92,10 +93,28 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
+/// What was typed cannot be understood. Before the command of a verb, an option that we do not know is named with the
+/// nearest one that we do.
+pub(crate) fn mistyped(error: &clap::Error) -> u8 {
+    let text = |kind| error.get(kind).map(ToString::to_string);
+    let verb = text(ContextKind::Usage).filter(|usage| usage.contains("<CMD>"));
+    let verb = verb.as_deref().and_then(|usage| usage.split_whitespace().nth(2));
+    let unknown = text(ContextKind::InvalidArg).filter(|_| error.kind() == clap::error::ErrorKind::UnknownArgument);
+    let (Some(verb), Some(option)) = (verb, unknown) else { error.exit() };
+    say(&format!("error: unknown option '{}'", escaped(&option)));
+    let near = text(ContextKind::SuggestedArg).map(|near| format!("there is '{near}'; ")).unwrap_or_default();
+    say(&format!("hint: {near}{}", options(verb)));
+    2
+}
+
+fn options(verb: &str) -> String {
+    format!("`stanchion help {verb}` lists the options; the command comes after them")
+}
+
 /// Says so if the command of a verb is an option that we do not know: no command begins with a dash.
 pub(crate) fn is_option(verb: &str, command: &[std::ffi::OsString]) -> bool {
     let Some(option) = command.first().filter(|first| first.as_encoded_bytes().starts_with(b"-")) else { return false };
     say(&format!("error: unknown option '{}'", option.to_string_lossy()));
-    say(&format!("hint: `stanchion help {verb}` lists the options; the command comes after them"));
+    say(&format!("hint: {}", options(verb)));
     true
 }

@@ -32,7 +32,10 @@ fn main() -> ExitCode {
     if let Some(code) = run::exec_stage() {
         return ExitCode::from(code);
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(exit::mistyped(&error)),
+    };
     log::init();
     match dispatch(&cli) {
         Ok(code) => ExitCode::from(code),

@@ -12,11 +12,11 @@ use super::fault::Fault;
 use super::link::Hub;
 use super::locks::{grant, waits};
 use super::names::Names;
-use super::place::Place;
+use super::place::{Behind, Place};
 use super::proto::{Compare, KeyValue, Op, Range, Txn, TxnAnswer};
 use super::records::TXN;
 use super::session::{Session, Sessions};
-use super::watch::{self, Watches};
+use super::watch::Watches;
 use crate::line::{Card, Deadlines, Entry, Lift, Standing, Wake, holder, standing};
 
 /// How often an attempt that does not wait looks again because others came in between.
@@ -42,7 +42,7 @@ pub(super) struct Look {
     /// The names of the entries, by their order.
     names: HashMap<u64, Bytes>,
     lift: Lift,
-    revision: i64,
+    pub(super) revision: i64,
 }
 
 impl Look {
@@ -231,21 +231,14 @@ impl Line {
         if !waits(req) {
             return Ok(Some(Err(self.give_back(req, owner, busy).await)));
         }
-        let watched = match wake {
-            Wake::Leaves(order) => look.names.get(&order).map(|name| watch::Place {
-                key: name.to_vec(),
-                end: Vec::new(),
-                deletes_only: true,
-            }),
-            Wake::AnyLeaves => {
-                let (key, end) = self.names.line(&req.key);
-                Some(watch::Place { key, end, deletes_only: true })
-            }
+        let name = match wake {
+            Wake::Leaves(order) => look.names.get(&order).cloned(),
+            Wake::AnyLeaves => None,
         };
         let own = look.line.iter().find(|entry| entry.card.owner == owner);
         if let Some(place) = self.places().get_mut(&owner) {
             place.order = own.and_then(|entry| i64::try_from(entry.order).ok());
-            place.behind = watched.map(|watched| (wake, watched));
+            place.behind = Some(Behind { wake, name, seen: look.revision });
         }
         Ok(Some(Err(busy)))
     }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::line::{Line, Look};
 use super::proto::{Compare, Op, Range, Ranged, Txn, TxnAnswer};
 use super::records::{RANGE, TXN};
+use super::watch;
 use crate::line::{self, Entry, Lift, Standing};
 
 /// A watch that told nothing is not trusted for longer; and so long an entry stays whose waiter was dropped.
@@ -107,7 +108,7 @@ impl LockBackend for EtcdLocks {
 
     async fn wait(&self, req: &Acquire, owner: Owner, until: Instant) -> Result<()> {
         let line = &self.line;
-        let Some((wake, watched)) = line.place(owner).and_then(|place| place.behind) else {
+        let Some(mut behind) = line.place(owner).and_then(|place| place.behind) else {
             // Not in line, so nobody's leaving would tell us: an early return lets the caller look.
             tokio::time::sleep_until(until.min(Instant::now() + SOON)).await;
             return Ok(());
@@ -117,22 +118,26 @@ impl LockBackend for EtcdLocks {
             return Ok(());
         }
         let fail = |fault| line.error(fault, &req.key, false);
-        let Ok(bell) = tokio::time::timeout_at(slice, line.watches.begin(watched)).await else { return Ok(()) };
-        let bell = bell.map_err(fail)?;
-        let begins = slice.min(Instant::now() + line.hub.options.timeout);
-        if tokio::time::timeout_at(begins, bell.begun()).await.is_err() {
-            if begins < slice {
-                bell.give_up();
+        let (key, end) = line.names.line(&req.key);
+        let watched = watch::Place { key, end, deletes_only: true };
+        let Ok(ear) = tokio::time::timeout_at(slice, line.watches.listen(watched)).await else { return Ok(()) };
+        let ear = ear.map_err(fail)?;
+        if !ear.heard.covers(behind.seen) {
+            let begins = slice.min(Instant::now() + line.hub.options.timeout);
+            if tokio::time::timeout_at(begins, ear.heard.begun()).await.is_err() {
+                if begins < slice {
+                    ear.give_up();
+                }
+                return Ok(());
             }
-            return Ok(());
+            // Listening has begun; whoever left before that is seen now.
+            let look = line.look(&req.key).await?;
+            match line::standing(&req.key, &look.line, owner) {
+                Ok(Standing::Behind { wake, .. }) if wake == behind.wake => behind.seen = look.revision,
+                _ => return Ok(()),
+            }
         }
-        // Listening has begun; whoever left before that is seen now.
-        let look = line.look(&req.key).await?;
-        match line::standing(&req.key, &look.line, owner) {
-            Ok(Standing::Behind { wake: now, .. }) if now == wake => {}
-            _ => return Ok(()),
-        }
-        drop(tokio::time::timeout_at(slice, bell.rung()).await);
+        drop(tokio::time::timeout_at(slice, ear.heard.told(behind.name, behind.seen)).await);
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 mod doctor;
 mod fault;
+mod heard;
 mod line;
 mod link;
 mod locks;

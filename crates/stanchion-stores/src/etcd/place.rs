@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
+use bytes::Bytes;
 use prost::Message;
 use stanchion_core::{Key, Owner, Result};
 use tokio::time::Instant;
@@ -11,7 +12,6 @@ use super::fault::Fault;
 use super::line::Line;
 use super::proto::{Delete, Deleted};
 use super::session::Session;
-use super::watch;
 use crate::line::Wake;
 
 const DELETE: &str = "/etcdserverpb.KV/DeleteRange";
@@ -27,8 +27,17 @@ pub(super) struct Place {
     pub(super) session: Arc<Session>,
     /// The entry's order, once it is known.
     pub(super) order: Option<i64>,
-    /// What it waits for, and where that shows.
-    pub(super) behind: Option<(Wake, watch::Place)>,
+    /// What it waits for.
+    pub(super) behind: Option<Behind>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Behind {
+    pub(super) wake: Wake,
+    /// The name of the entry that has to leave; `None` if it may be any.
+    pub(super) name: Option<Bytes>,
+    /// The revision at which the line was seen.
+    pub(super) seen: i64,
 }
 
 impl Line {

@@ -99,15 +99,18 @@ messages! {
     WatchCancel {
         #[prost(int64, tag = "1")] watch_id: i64,
     }
-    /// Of the events we need to know only that there are some.
     Watched {
         #[prost(message, optional, tag = "1")] header: Option<Header>,
         #[prost(int64, tag = "2")] watch_id: i64,
         #[prost(bool, tag = "3")] created: bool,
         #[prost(bool, tag = "4")] canceled: bool,
-        #[prost(message, repeated, tag = "11")] events: Vec<Nothing>,
+        #[prost(message, repeated, tag = "11")] events: Vec<Event>,
     }
     Nothing {}
+    /// Of a deleted name only the key and the revision are told.
+    Event {
+        #[prost(message, optional, tag = "2")] kv: Option<KeyValue>,
+    }
     Login {
         #[prost(string, tag = "1")] name: String,
         #[prost(string, tag = "2")] password: String,

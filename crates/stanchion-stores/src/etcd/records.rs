@@ -267,19 +267,20 @@ impl RecordStore for EtcdStore {
         let fail = |fault: Fault| self.error(fault, key, false);
         loop {
             let place = Place { key: name.clone(), end: Vec::new(), deletes_only: false };
-            let Ok(bell) = tokio::time::timeout_at(until, self.watches.begin(place)).await else { return Ok(()) };
-            let bell = bell.map_err(fail)?;
+            let Ok(ear) = tokio::time::timeout_at(until, self.watches.listen(place)).await else { return Ok(()) };
+            let ear = ear.map_err(fail)?;
             let begun = until.min(Instant::now() + self.hub.options.timeout);
-            if tokio::time::timeout_at(begun, bell.begun()).await.is_err() && begun < until {
-                bell.give_up();
+            if tokio::time::timeout_at(begun, ear.heard.begun()).await.is_err() && begun < until {
+                ear.give_up();
             }
             let range = Range { keys_only: true, ..Range::one(&name) };
             let look = self.hub.read::<Ranged>(RANGE, &range).await.map_err(fail)?;
             if look.kvs.first().map(|kv| version(kv.mod_revision)) != since {
                 return Ok(());
             }
+            let seen = look.header.map_or(0, |header| header.revision);
             let slice = until.min(Instant::now() + LOOK);
-            if tokio::time::timeout_at(slice, bell.rung()).await.is_ok() || slice == until {
+            if tokio::time::timeout_at(slice, ear.heard.told(None, seen)).await.is_ok() || slice == until {
                 return Ok(());
             }
         }

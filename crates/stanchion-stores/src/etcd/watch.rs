@@ -1,16 +1,19 @@
 //! One stream on which etcd tells what has changed, shared by all who wait.
 //!
-//! A watch begins at "now" and its waiter looks once more after it has begun. One that began in the past, even one revision
-//! ago, would be served by etcd's catch-up loop, which turns every 100 ms.
+//! There is one watch for a place, whoever waits there, and it outlives its waiters for a while. A watch that begins while others
+//! write may find that the revision it was to begin at has just passed; etcd then serves it by its catch-up loop, which turns
+//! every 100 ms. With a watch for each waiter, that befell up to all waiters of a busy lock at a time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic_prost::ProstCodec;
 
 use super::fault::Fault;
+use super::heard::Heard;
 use super::link::{Hub, Link, Why};
 use super::proto::{Watch, WatchCancel, WatchCreate, Watched};
 
@@ -19,9 +22,13 @@ const PATH: &str = "/etcdserverpb.Watch/Watch";
 const QUEUE: usize = 1024;
 /// Leave out puts.
 const NO_PUTS: i32 = 0;
+/// So long a watch is kept that nobody waits for. Only an event ends it, because only events cost something.
+const KEPT: Duration = Duration::from_secs(5);
+/// Watches on one stream before those that nobody waits for are ended early.
+const MOST: usize = 1024;
 
 /// What is watched.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) key: Vec<u8>,
     /// Empty: this key alone.
@@ -39,21 +46,42 @@ pub(super) struct Watches {
 #[derive(Debug)]
 struct Stream {
     requests: mpsc::Sender<Watch>,
-    bells: Mutex<Bells>,
+    watched: Mutex<All>,
     task: Mutex<Option<tokio::task::AbortHandle>>,
 }
 
 #[derive(Debug, Default)]
-struct Bells {
+struct All {
     last: i64,
-    by_id: BTreeMap<i64, Arc<Signals>>,
+    by_id: BTreeMap<i64, (Place, Arc<Heard>)>,
+    by_place: BTreeMap<Place, i64>,
     ended: bool,
 }
 
-#[derive(Debug, Default)]
-struct Signals {
-    begun: Notify,
-    rung: Notify,
+impl All {
+    fn at(&self, place: &Place) -> Option<Arc<Heard>> {
+        let (_, heard) = self.by_id.get(self.by_place.get(place)?)?;
+        Some(Arc::clone(heard))
+    }
+
+    fn add(&mut self, place: Place) -> (i64, Arc<Heard>) {
+        self.last += 1;
+        let heard = Arc::new(Heard::new());
+        self.by_place.insert(place.clone(), self.last);
+        self.by_id.insert(self.last, (place, Arc::clone(&heard)));
+        (self.last, heard)
+    }
+
+    fn remove(&mut self, id: i64) -> Option<Arc<Heard>> {
+        let (place, heard) = self.by_id.remove(&id)?;
+        self.by_place.remove(&place);
+        Some(heard)
+    }
+
+    /// Those that nobody listens to. Nobody can begin to meanwhile: that needs this lock.
+    fn deserted(&self) -> Vec<i64> {
+        self.by_id.iter().filter(|(_, (_, heard))| Arc::strong_count(heard) == 1).map(|(id, _)| *id).collect()
+    }
 }
 
 impl Drop for Stream {
@@ -65,52 +93,65 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    fn bells(&self) -> std::sync::MutexGuard<'_, Bells> {
-        self.bells.lock().unwrap_or_else(PoisonError::into_inner)
+    fn watched(&self) -> std::sync::MutexGuard<'_, All> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Everybody looks again, and the next watch opens another stream.
     fn end(&self) {
-        let mut bells = self.bells();
-        bells.ended = true;
-        for signals in bells.by_id.values() {
-            signals.begun.notify_one();
-            signals.rung.notify_one();
+        let mut watched = self.watched();
+        watched.ended = true;
+        watched.by_id.values().for_each(|(_, heard)| heard.end());
+    }
+
+    fn cancel(&self, id: i64) {
+        let cancel = Watch { create: None, cancel: Some(WatchCancel { watch_id: id }) };
+        // If the queue is full, etcd goes on telling us of this watch, and at the next event it is cancelled again.
+        drop(self.requests.try_send(cancel));
+    }
+
+    fn answer(&self, answer: Watched) {
+        let mut watched = self.watched();
+        let id = answer.watch_id;
+        let Some((_, heard)) = watched.by_id.get(&id) else {
+            if !answer.canceled {
+                self.cancel(id);
+            }
+            return;
+        };
+        if answer.canceled {
+            heard.end();
+            watched.remove(id);
+            return;
+        }
+        if answer.created {
+            heard.begin(answer.header.map_or(i64::MAX, |header| header.revision));
+        }
+        if answer.events.is_empty() {
+            return;
+        }
+        if Arc::strong_count(heard) == 1 && heard.used().elapsed() > KEPT {
+            watched.remove(id);
+            self.cancel(id);
+            return;
+        }
+        for kv in answer.events.into_iter().filter_map(|event| event.kv) {
+            heard.tell(kv.mod_revision, kv.key);
         }
     }
 }
 
-/// One watch; it ends when this is dropped.
+/// One who listens at a place.
 #[derive(Debug)]
-pub(super) struct Bell {
-    id: i64,
-    signals: Arc<Signals>,
+pub(super) struct Ear {
+    pub(super) heard: Arc<Heard>,
     stream: Arc<Stream>,
 }
 
-impl Bell {
-    /// The watch has begun: whatever happens from now on rings.
-    pub(super) async fn begun(&self) {
-        self.signals.begun.notified().await;
-    }
-
+impl Ear {
     /// It should have begun long ago: another stream for everybody.
     pub(super) fn give_up(&self) {
         self.stream.end();
-    }
-
-    /// Something happened, or the stream has ended.
-    pub(super) async fn rung(&self) {
-        self.signals.rung.notified().await;
-    }
-}
-
-impl Drop for Bell {
-    fn drop(&mut self) {
-        self.stream.bells().by_id.remove(&self.id);
-        let cancel = Watch { create: None, cancel: Some(WatchCancel { watch_id: self.id }) };
-        // If the queue is full, etcd goes on telling us of this watch, and nobody listens.
-        drop(self.stream.requests.try_send(cancel));
     }
 }
 
@@ -119,8 +160,8 @@ impl Watches {
         Self { hub, stream: Mutex::default() }
     }
 
-    /// Begins a watch.
-    pub(super) async fn begin(&self, place: Place) -> Result<Bell, Fault> {
+    /// Listens at a place.
+    pub(super) async fn listen(&self, place: Place) -> Result<Ear, Fault> {
         let stream = match self.living() {
             Some(stream) => stream,
             None => {
@@ -128,33 +169,41 @@ impl Watches {
                 self.living().unwrap_or_else(|| self.open(link))
             }
         };
-        let signals = Arc::new(Signals::default());
-        let id = {
-            let mut bells = stream.bells();
-            if bells.ended {
+        // Before anything is promised to others, so that nobody waits for a watch that was not asked for.
+        let room = stream.requests.reserve().await;
+        let room = room.map_err(|_| Fault::NotSent("the stream of changes has ended".to_owned()))?;
+        let heard = {
+            let mut watched = stream.watched();
+            if watched.ended {
                 return Err(Fault::NotSent("the stream of changes has just ended".to_owned()));
             }
-            bells.last += 1;
-            let id = bells.last;
-            bells.by_id.insert(id, Arc::clone(&signals));
-            id
+            watched.at(&place).unwrap_or_else(|| {
+                if watched.by_id.len() >= MOST {
+                    for id in watched.deserted() {
+                        watched.remove(id);
+                        stream.cancel(id);
+                    }
+                }
+                let filters = if place.deletes_only { vec![NO_PUTS] } else { Vec::new() };
+                let (key, range_end) = (place.key.clone(), place.end.clone());
+                let (id, heard) = watched.add(place);
+                let create = WatchCreate { key, range_end, filters, watch_id: id };
+                room.send(Watch { create: Some(create), cancel: None });
+                heard
+            })
         };
-        let bell = Bell { id, signals, stream };
-        let filters = if place.deletes_only { vec![NO_PUTS] } else { Vec::new() };
-        let create = WatchCreate { key: place.key, range_end: place.end, filters, watch_id: id };
-        let sent = bell.stream.requests.send(Watch { create: Some(create), cancel: None }).await;
-        sent.map_err(|_| Fault::NotSent("the stream of changes has ended".to_owned()))?;
-        Ok(bell)
+        heard.use_now();
+        Ok(Ear { heard, stream })
     }
 
     fn living(&self) -> Option<Arc<Stream>> {
         let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.as_ref().filter(|stream| !stream.bells().ended && !stream.requests.is_closed()).cloned()
+        stream.as_ref().filter(|stream| !stream.watched().ended && !stream.requests.is_closed()).cloned()
     }
 
     fn open(&self, link: Link) -> Arc<Stream> {
         let (requests, queue) = mpsc::channel(QUEUE);
-        let stream = Arc::new(Stream { requests, bells: Mutex::default(), task: Mutex::default() });
+        let stream = Arc::new(Stream { requests, watched: Mutex::default(), task: Mutex::default() });
         let (hub, heard) = (Arc::clone(&self.hub), Arc::downgrade(&stream));
         let task = tokio::spawn(async move {
             let ended = tokio::select! {
@@ -194,15 +243,7 @@ async fn listen(
     let mut answers = answers.into_inner();
     while let Some(answer) = answers.message().await? {
         let Some(stream) = stream.upgrade() else { return Ok(()) };
-        let signals = stream.bells().by_id.get(&answer.watch_id).cloned();
-        if let Some(signals) = signals {
-            if answer.created || answer.canceled {
-                signals.begun.notify_one();
-            }
-            if answer.canceled || !answer.events.is_empty() {
-                signals.rung.notify_one();
-            }
-        }
+        stream.answer(answer);
     }
     Ok(())
 }

@@ -3,13 +3,10 @@
 //! What a process wants of one row while a change is under way goes into the next one together: written one by one, all but
 //! one would lose to each other, and each would pay for a commit of its own.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use stanchion_core::{Error, ErrorKind, Key, Owner, Result, RetryPolicy};
-use tokio::sync::oneshot;
 
 use super::board::open;
 use super::ear::{Ear, call, call_if};
@@ -19,6 +16,7 @@ use super::pool::Pool;
 use super::row::{read_line, select};
 use super::schema::Schema;
 use super::text::text;
+use crate::together::{self, Ask as _, Left, Limits, Load, Single, Stage, Together};
 
 /// How long to go on when other processes change the row between our look and our write.
 const SWAPS: u32 = 200;
@@ -26,6 +24,9 @@ const SWAPS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(8);
 /// Calls that go out in the packet of the write.
 const CALLS: usize = 8;
+/// One change of a row at a time, for all who wait: they decide in memory, and the row is written once. So nobody waits
+/// for more than one change.
+const LIMITS: Limits = Limits { turns: 1, count: 64 * 1024, bytes: usize::MAX, waiting: 64 * 1024, wait: None };
 
 /// What a decision about a row asks for.
 pub(super) enum Change<T> {
@@ -35,20 +36,16 @@ pub(super) enum Change<T> {
     Leave(T),
 }
 
-/// Somebody who waits for a change.
-struct Job {
-    /// Whether to write.
-    decide: Box<dyn FnMut(&mut Line) -> bool + Send>,
-    answer: oneshot::Sender<Result<Option<Line>>>,
-}
+/// Somebody who waits for a change, and says of a row whether to write.
+type Job = Single<Box<dyn FnMut(&mut Line) -> bool + Send>, Result<Option<Line>>>;
+type Turn = together::Turn<Key, Job>;
 
 /// The rows of all locks.
 pub(super) struct Rows {
     pub(super) pool: Arc<Pool>,
     pub(super) ear: Arc<Ear>,
     pub(super) schema: Schema,
-    /// A key is present while a task changes its row; the list holds what came since the row was read.
-    jobs: Mutex<HashMap<Key, Vec<Job>>>,
+    jobs: Arc<Together<Key, Job>>,
 }
 
 impl std::fmt::Debug for Rows {
@@ -59,7 +56,7 @@ impl std::fmt::Debug for Rows {
 
 impl Rows {
     pub(super) fn new(pool: Arc<Pool>, ear: Arc<Ear>, schema: Schema) -> Arc<Self> {
-        Arc::new(Self { pool, ear, schema, jobs: Mutex::default() })
+        Arc::new(Self { pool, ear, schema, jobs: Together::new(LIMITS) })
     }
 
     /// Decides, writes, and does it again if somebody was faster. The row is as it was then. `None`: there is no row.
@@ -68,6 +65,7 @@ impl Rows {
     pub(super) async fn change<T: Send + 'static>(
         self: &Arc<Self>,
         key: &Key,
+        stage: Stage,
         mut decide: impl FnMut(&mut Line) -> Change<T> + Send + 'static,
     ) -> Result<Option<(Line, T)>> {
         let decided = Arc::new(Mutex::new(None));
@@ -80,25 +78,31 @@ impl Rows {
             *open(&kept) = Some(value);
             write
         });
-        let (answer, answered) = oneshot::channel();
-        let job = Job { decide, answer };
-        let begin = match open(&self.jobs).entry(key.clone()) {
-            Entry::Vacant(free) => {
-                free.insert(vec![job]);
-                true
-            }
-            Entry::Occupied(mut jobs) => {
-                jobs.get_mut().push(job);
-                false
-            }
-        };
-        if begin {
-            // A task of its own: a caller that goes away must not take the others' changes with it.
-            tokio::spawn(Worker { rows: Arc::clone(self), key: key.clone(), done: false }.run());
-        }
-        // Without an answer the runtime ended under the worker.
-        let line = answered.await.map_err(|_| lost(&self.pool.target.shown, Effect::Write))??;
+        let answer = self.jobs.ask(key, decide, Load { bytes: 0, stage }, |turn| self.start(turn)).await;
+        let line = answer.unwrap_or_else(|left| {
+            Err(match left {
+                Left::Unsent(why) => Error::new(ErrorKind::Unavailable, why.to_string()).with("key", key),
+                // The runtime ended under the task that changed the row.
+                Left::Lost => lost(&self.pool.target.shown, Effect::Write),
+            })
+        })?;
         Ok(line.and_then(|line| Some((line, open(&decided).take()?))))
+    }
+
+    fn start(self: &Arc<Self>, turn: Turn) {
+        tokio::spawn(Arc::clone(self).serve(turn));
+    }
+
+    /// Changes a row as long as there is something to change.
+    async fn serve(self: Arc<Self>, mut turn: Turn) {
+        while let Some(mut jobs) = turn.next(|turn| self.start(turn)).await {
+            let answer = self.swap(&mut turn, &mut jobs).await;
+            let Some(last) = jobs.pop() else { continue };
+            for job in jobs {
+                job.answer(answer.as_ref().map(Clone::clone).map_err(Error::repeated));
+            }
+            last.answer(answer);
+        }
     }
 
     async fn read(&self, key: &Key) -> Result<Option<Line>> {
@@ -145,20 +149,22 @@ impl Rows {
     }
 
     /// One change for all of `jobs`, and for those who come while it is tried.
-    async fn swap(&self, key: &Key, jobs: &mut Vec<Job>) -> Result<Option<Line>> {
+    async fn swap(self: &Arc<Self>, turn: &mut Turn, jobs: &mut Vec<Job>) -> Result<Option<Line>> {
+        let key = &turn.key().clone();
         let pauses = RetryPolicy::default().pauses(Duration::from_millis(1), PAUSE)?;
         let mut tries = pauses.budget(SWAPS).deadline(self.pool.target.timeout).start();
         loop {
-            if let Some(new) = open(&self.jobs).get_mut(key) {
-                jobs.append(new);
-            }
+            jobs.extend(turn.take(|turn| self.start(turn)));
             // Whoever has gone asks for nothing any more.
-            jobs.retain(|job| !job.answer.is_closed());
+            jobs.retain(|job| !job.is_gone());
+            if jobs.is_empty() {
+                return Ok(None);
+            }
             let Some(mut line) = self.read(key).await? else { return Ok(None) };
             let before = line.ahead();
             let mut write = false;
             for job in jobs.iter_mut() {
-                write |= (job.decide)(&mut line);
+                write |= (job.question)(&mut line);
             }
             if !write || self.write(key, &mut line, &before).await? {
                 self.ear.board.tell(key.as_str().as_bytes(), &line);
@@ -169,47 +175,6 @@ impl Rows {
                     .with("key", key)
                     .with("tries", tries.used()));
             }
-        }
-    }
-}
-
-/// The task that changes a key's row as long as there is something to change.
-struct Worker {
-    rows: Arc<Rows>,
-    key: Key,
-    done: bool,
-}
-
-impl Worker {
-    async fn run(mut self) {
-        while let Some(mut jobs) = self.next() {
-            let answer = self.rows.swap(&self.key, &mut jobs).await;
-            let Some(last) = jobs.pop() else { continue };
-            for job in jobs {
-                // Nobody is there to hear it if this fails.
-                job.answer.send(answer.as_ref().map(Clone::clone).map_err(Error::repeated)).ok();
-            }
-            last.answer.send(answer).ok();
-        }
-    }
-
-    fn next(&mut self) -> Option<Vec<Job>> {
-        let mut all = open(&self.rows.jobs);
-        let jobs = all.get_mut(&self.key).map(std::mem::take).unwrap_or_default();
-        if jobs.is_empty() {
-            all.remove(&self.key);
-            self.done = true;
-            return None;
-        }
-        Some(jobs)
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if !self.done {
-            // Those who wait for us learn it, and the next one begins anew.
-            open(&self.rows.jobs).remove(&self.key);
         }
     }
 }

@@ -22,6 +22,7 @@ use super::row::{floor, micros, read_line, select};
 use super::schema::Schema;
 use super::text::{NOW, limit, range, text};
 use super::tidy::Tidy;
+use crate::together::Stage;
 
 /// A waiter looks at least this often by itself: what a lost call costs.
 const HEARTBEAT: Duration = Duration::from_secs(3);
@@ -132,7 +133,7 @@ impl LeaseLocks {
         }
         loop {
             let asked = asked.clone();
-            let changed = self.rows.change(&req.key, move |line| match line.attempt(&asked) {
+            let changed = self.rows.change(&req.key, Stage::First, move |line| match line.attempt(&asked) {
                 Verdict::Contended { write: false } => Change::Leave(Verdict::Contended { write: false }),
                 Verdict::Slots(held) => Change::Leave(Verdict::Slots(held)),
                 verdict => Change::Write(verdict),
@@ -202,9 +203,9 @@ impl LockBackend for LeaseLocks {
 
     async fn withdraw(&self, req: &Acquire, owner: Owner) {
         self.rows.ear.board.leave(owner);
-        let left = self
-            .rows
-            .change(&req.key, move |line| if line.withdraw(owner) { Change::Write(()) } else { Change::Leave(()) });
+        let left = self.rows.change(&req.key, Stage::Further, move |line| {
+            if line.withdraw(owner) { Change::Write(()) } else { Change::Leave(()) }
+        });
         if let Err(e) = left.await {
             tracing::debug!(error = %e, key = %req.key, "a waiter could not leave the queue; its place lapses");
         }
@@ -222,7 +223,7 @@ impl LockBackend for LeaseLocks {
             self.rows.pool.run(&sql, 1, Effect::Write).await.map(|sets| sets.first().is_some_and(|set| set.found > 0))
         } else {
             let (owner, ttl) = (grant.owner, micros(ttl));
-            let renewed = self.rows.change(&grant.key, move |line| {
+            let renewed = self.rows.change(&grant.key, Stage::Further, move |line| {
                 if line.renew(owner, ttl) { Change::Write(true) } else { Change::Leave(false) }
             });
             renewed.await.map(|changed| changed.is_some_and(|(_, renewed)| renewed))
@@ -248,7 +249,7 @@ impl LockBackend for LeaseLocks {
             }
         }
         let owner = grant.owner;
-        let released = self.rows.change(&grant.key, move |line| match line.release(owner) {
+        let released = self.rows.change(&grant.key, Stage::Further, move |line| match line.release(owner) {
             Some(held) => Change::Write(held),
             None => Change::Leave(false),
         });
@@ -285,8 +286,9 @@ impl LockBackend for LeaseLocks {
         if self.clear_damaged(key).await? {
             return Ok(Released::Released);
         }
-        let evicted =
-            self.rows.change(key, |line| if line.evict() { Change::Write(true) } else { Change::Leave(false) });
+        let evicted = self
+            .rows
+            .change(key, Stage::Further, |line| if line.evict() { Change::Write(true) } else { Change::Leave(false) });
         Ok(match evicted.await? {
             Some((_, true)) => Released::Released,
             _ => Released::NotHeld,

@@ -1,25 +1,34 @@
-//! Many operations, few calls: what arrives while a call is under way leaves together in the next one.
+//! Many operations, few calls.
 //!
-//! A lone caller's operation is sent at once, by itself. In company, the next call is sent
-//! *before* the answers of the last are given out, so that the server works while our callers do.
+//! In company, the next call is sent *before* the answers of the last are given out, so that the server works while our
+//! callers do.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use ::redis::{Cmd, Value};
 use stanchion_core::{ErrorKind, Key, Owner};
-use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::fault::Fault;
 use super::link::Hub;
 use super::script;
+use crate::together::{self, Left, Limits, Load, Single, Stage, Together};
 
-/// Calls under way at one time, so that the server finds the next one when it has done one, and need not sleep.
-const CALLS: usize = 2;
-/// Operations in one call: bounds how long the server is busy with us, and leaves some callers for the next call.
-/// Measured with 64 tasks: at 24 the two calls and the callers take turns; at 16 and 32 they fall into step, and
-/// each side sleeps while the other works.
-const MOST: usize = 24;
+/// The limits of calls to a server that has `timeout` to answer.
+///
+/// Two turns, so that the server finds the next call when it has done one, and need not sleep. The number of operations
+/// bounds how long it is busy with us, and leaves some callers for the next call. Measured with 64 tasks: at 24 the two
+/// calls and the callers take turns; at 16 and 32 they fall into step, and each side sleeps while the other works. The
+/// bytes are about what a connection carries at once.
+pub(crate) const fn limits(timeout: Duration) -> Limits {
+    Limits { turns: 2, count: 24, bytes: 16 * 1024, waiting: 64 * 1024, wait: Some(timeout) }
+}
+
+/// This part of its time a call may take before the next ones stop to wait for it: a silent server must not cost every one
+/// of them the time-outs of those before it.
+pub(crate) const PATIENCE: u32 = 64;
 
 /// One operation of `locks.lua`.
 #[derive(Debug)]
@@ -43,6 +52,14 @@ impl Op {
         Self { code, key: key.clone(), owner: owner.to_hex(), more }
     }
 
+    fn load(&self) -> Load {
+        let (stage, identity) = match &self.more {
+            More::Nothing | More::Ttl(_) => (Stage::Further, 0),
+            More::Acquire { identity, .. } => (Stage::First, identity.len()),
+        };
+        Load { bytes: 160 + self.key.as_str().len() + identity, stage }
+    }
+
     pub(super) fn write(&self, command: &mut Cmd) {
         command.arg(self.code).arg(self.key.as_str()).arg(&self.owner);
         match &self.more {
@@ -64,54 +81,41 @@ impl Op {
 }
 
 type Answer = Result<Value, Fault>;
-type Sender = oneshot::Sender<Answer>;
-type Waiting = (Op, Sender);
+type Asked = Single<Op, Answer>;
+type Turn = together::Turn<(), Asked>;
 /// A call that has come back, and whom to tell.
-type Done = (Vec<Sender>, Result<Vec<Value>, Fault>);
+type Done = (Vec<Asked>, Result<Vec<Value>, Fault>);
 
 #[derive(Debug)]
 pub(super) struct Combiner {
     hub: Arc<Hub>,
     locks: String,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Calls under way, or about to be.
-    calls: usize,
-    waiting: Vec<Waiting>,
+    asks: Arc<Together<(), Asked>>,
 }
 
 impl Combiner {
     pub(super) fn new(hub: Arc<Hub>, locks: String) -> Arc<Self> {
-        Arc::new(Self { hub, locks, state: Mutex::default() })
+        let asks = Together::new(limits(hub.options.timeout));
+        Arc::new(Self { hub, locks, asks })
     }
 
     /// Runs one operation, possibly in company.
-    ///
-    /// The call runs in a task of its own: a caller that is not polled, or gives up, holds up nobody else.
     pub(super) async fn run(self: &Arc<Self>, op: Op) -> Answer {
-        let (sender, receiver) = oneshot::channel();
-        {
-            let mut state = self.state();
-            state.waiting.push((op, sender));
-            if state.calls == 0 {
-                self.start(&mut state);
-            }
-        }
-        receiver.await.unwrap_or_else(|_| Err(Fault::Lost("the runtime has ended".to_owned())))
+        let load = op.load();
+        self.asks.ask(&(), op, load, |turn| self.start(turn)).await.unwrap_or_else(|left| {
+            Err(match left {
+                Left::Unsent(why) => Fault::NotSent(ErrorKind::Unavailable, why.to_string()),
+                Left::Lost => Fault::Lost("the runtime has ended".to_owned()),
+            })
+        })
     }
 
-    fn start(self: &Arc<Self>, state: &mut State) {
-        state.calls += 1;
-        // Made before the task is: also one that is never polled counts itself out.
-        let end = End(Some(Arc::clone(self)));
-        tokio::spawn(Arc::clone(self).drain(end));
+    fn start(self: &Arc<Self>, turn: Turn) {
+        tokio::spawn(Arc::clone(self).drain(turn));
     }
 
     /// The command for these operations.
-    pub(super) fn command(&self, ops: &[Op]) -> Cmd {
+    pub(super) fn command<'a>(&self, ops: impl ExactSizeIterator<Item = &'a Op>) -> Cmd {
         let mut command = script::LOCKS.on(&[&self.locks], (8 * ops.len(), 160 * ops.len()));
         for op in ops {
             op.write(&mut command);
@@ -119,83 +123,50 @@ impl Combiner {
         command
     }
 
-    async fn call(&self, ops: &[Op]) -> Result<Vec<Value>, Fault> {
-        match self.hub.eval(&script::LOCKS, &self.command(ops)).await? {
-            Value::Array(answers) if answers.len() == ops.len() => Ok(answers),
+    async fn call(&self, asks: &[Asked]) -> Result<Vec<Value>, Fault> {
+        let command = self.command(asks.iter().map(|ask| &ask.question));
+        match self.hub.eval(&script::LOCKS, &command).await? {
+            Value::Array(answers) if answers.len() == asks.len() => Ok(answers),
             _ => Err(Fault::Garbled),
         }
     }
 
     /// Serves those who wait until nobody does.
-    async fn drain(self: Arc<Self>, mut end: End) {
+    async fn drain(self: Arc<Self>, mut turn: Turn) {
+        let start = |turn| self.start(turn);
         let mut done: Option<Done> = None;
         loop {
-            let (ops, senders) = self.next();
-            if !ops.is_empty() {
-                let mut call = Box::pin(self.call(&ops));
+            let mut asks = turn.take(start);
+            if asks.is_empty() {
+                give_out(done.take());
+                let Some(next) = turn.next(start).await else { return };
+                asks = next;
+            }
+            let answers = {
+                let mut call = Box::pin(self.call(&asks));
                 // The first poll puts it on its way.
                 let early = std::future::poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await;
                 give_out(done.take());
-                let answers = match early {
+                match early {
                     Poll::Ready(answers) => answers,
-                    Poll::Pending => call.await,
-                };
-                done = Some((senders, answers));
-            } else if done.is_some() {
-                give_out(done.take());
-                // Those who have their answers now are about to ask again: they make up the next call.
-                tokio::task::yield_now().await;
-            } else {
-                let mut state = self.state();
-                if state.waiting.is_empty() {
-                    // In the same step as the look: whoever comes next finds the way free.
-                    state.calls -= 1;
-                    end.0 = None;
-                    return;
+                    Poll::Pending => match timeout(self.hub.options.timeout / PATIENCE, &mut call).await {
+                        Ok(answers) => answers,
+                        Err(_) => {
+                            turn.cede(start);
+                            call.await
+                        }
+                    },
                 }
-            }
+            };
+            done = Some((asks, answers));
         }
-    }
-
-    /// Takes out the operations of the next call. Who has given up meanwhile is left out: it was never sent.
-    fn next(self: &Arc<Self>) -> (Vec<Op>, Vec<Sender>) {
-        let mut state = self.state();
-        let most = state.waiting.len().min(MOST);
-        if state.waiting.len() > most && state.calls < CALLS {
-            self.start(&mut state);
-        }
-        state.waiting.drain(..most).filter(|(_, sender)| !sender.is_closed()).unzip()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn give_out(done: Option<Done>) {
     match done {
-        Some((senders, Ok(answers))) => senders.into_iter().zip(answers).for_each(|(to, answer)| send(to, Ok(answer))),
-        Some((senders, Err(fault))) => senders.into_iter().for_each(|to| send(to, Err(fault.clone()))),
+        Some((asks, Ok(answers))) => asks.into_iter().zip(answers).for_each(|(ask, answer)| ask.answer(Ok(answer))),
+        Some((asks, Err(fault))) => asks.into_iter().for_each(|ask| ask.answer(Err(fault.clone()))),
         None => {}
-    }
-}
-
-/// A caller that is gone does not need its answer.
-fn send(sender: Sender, answer: Answer) {
-    drop(sender.send(answer));
-}
-
-/// Counts a call out. If its task is dropped half-way, nobody else would serve those who wait.
-struct End(Option<Arc<Combiner>>);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        if let Some(combiner) = self.0.take() {
-            let mut state = combiner.state();
-            state.calls -= 1;
-            for (_, sender) in state.waiting.drain(..) {
-                send(sender, Err(Fault::NotSent(ErrorKind::Unavailable, "the runtime has ended".to_owned())));
-            }
-        }
     }
 }

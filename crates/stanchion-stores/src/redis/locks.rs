@@ -59,7 +59,7 @@ impl RedisLocks {
     async fn acquire_replicated(&self, op: Op) -> Result<Value, Fault> {
         let wait = (self.hub.options.timeout / 2).as_millis();
         let mut both = ::redis::pipe();
-        both.add_command(self.combiner.command(std::slice::from_ref(&op)));
+        both.add_command(self.combiner.command(std::iter::once(&op)));
         both.cmd("WAIT").arg(self.hub.options.replicas).arg(u64::try_from(wait).unwrap_or(1000));
         let mut answers = self.hub.send_both(&both).await;
         // A refusal of one command can come as the error of the pair, or as its own answer.

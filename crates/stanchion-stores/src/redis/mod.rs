@@ -12,7 +12,7 @@
 //! | `{ns}:wake:ID` | the channel on which a process is called |
 //! | `{ns}:writes` | the channel on which written keys are named |
 
-mod combine;
+pub(crate) mod combine;
 mod doctor;
 pub(crate) mod fault;
 mod fused;

@@ -23,6 +23,8 @@ struct State {
     round: u8,
     /// Answers to the last question before anybody is woken.
     due: usize,
+    /// Whoever asked has given up.
+    closed: bool,
     listener: Option<Waker>,
 }
 
@@ -51,6 +53,11 @@ impl Inbox {
         state.out == 0 && state.heard.is_empty()
     }
 
+    /// What begins something need not be sent any more.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+    }
+
     /// The next answer; nothing when all have come.
     pub(super) async fn next(&self) -> Option<Heard> {
         std::future::poll_fn(|cx| {
@@ -69,6 +76,10 @@ impl Inbox {
 }
 
 impl Slip {
+    pub(super) fn is_closed(&self) -> bool {
+        self.inbox.state().closed
+    }
+
     pub(super) fn post(&self, index: usize, answer: Result<Value, Fault>) {
         let mut state = self.inbox.state();
         state.out = state.out.saturating_sub(1);

@@ -150,6 +150,6 @@ async fn connect(settings: Settings) -> Result<Arc<Shared>> {
         tracing::warn!(nodes = nodes.len(), quorum = quorum(nodes.len()), "3 or 5 nodes are best: see help stores");
     }
     let names = Arc::new(Names::new(&namespace, time));
-    let (grants, fan) = (Grants::default(), Fan::new(nodes.clone(), Arc::clone(&names)));
+    let (grants, fan) = (Grants::default(), Fan::new(nodes.clone(), Arc::clone(&names), node_timeout));
     Ok(Arc::new(Shared { nodes, names, fan, write_back, drift, max_ttl, quarantine, node_timeout, shown, grants }))
 }

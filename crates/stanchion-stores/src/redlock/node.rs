@@ -58,23 +58,29 @@ impl Node {
     }
 
     /// Serves operations; `serving` is all of them. A node whose vote does not count is only told what every node is told.
-    pub(super) async fn serve(&self, names: &Names, ops: &[Op], serving: &(&Script, Cmd)) -> Vec<Answer> {
-        let all = |fault: Fault| vec![Err(fault); ops.len()];
+    pub(super) async fn serve<'a>(
+        &self,
+        names: &Names,
+        ops: impl ExactSizeIterator<Item = &'a Op>,
+        serving: &(&Script, Cmd),
+    ) -> Vec<Answer> {
+        let count = ops.len();
+        let all = |fault: Fault| vec![Err(fault); count];
         let link = match self.link().await {
             Ok(link) => link,
             Err(fault) => return all(fault),
         };
         if let Err(fault) = self.trusted() {
-            let told: Vec<&Op> = ops.iter().filter(|op| !op.needs_trust()).collect();
+            let told: Vec<&Op> = ops.filter(|op| !op.needs_trust()).collect();
             if !told.is_empty() {
                 let (script, command) = op::serving(names, told.into_iter());
                 drop(self.eval(&link, script, &command).await);
             }
             return all(fault);
         }
-        match (self.eval(&link, serving.0, &serving.1).await, ops.len()) {
+        match (self.eval(&link, serving.0, &serving.1).await, count) {
             (answer, 1) => vec![answer],
-            (Ok(Value::Array(answers)), count) if answers.len() == count => answers.into_iter().map(apart).collect(),
+            (Ok(Value::Array(answers)), _) if answers.len() == count => answers.into_iter().map(apart).collect(),
             (Ok(_), _) => all(Fault::Garbled),
             (Err(fault), _) => all(fault),
         }

@@ -8,6 +8,7 @@ use stanchion_core::{Key, Mode, Owner};
 
 use super::names::Names;
 use crate::redis::script::Script;
+use crate::together::{Load, Stage};
 
 macro_rules! names {
     (take) => {
@@ -97,6 +98,20 @@ impl Op {
     /// Whether it is sent only where a vote counts. Letting go is told to every node, whatever its vote is worth.
     pub(super) const fn needs_trust(&self) -> bool {
         !matches!(self.work, Work::Release { .. })
+    }
+
+    /// Whether it begins something; the others keep or end it.
+    pub(super) const fn begins(&self) -> bool {
+        matches!(self.work, Work::Take { .. })
+    }
+
+    pub(super) fn load(&self) -> Load {
+        let identity = match &self.work {
+            Work::Take { identity, .. } | Work::Renew { identity, .. } => identity.len(),
+            Work::Write { .. } | Work::Release { .. } => 0,
+        };
+        let stage = if self.begins() { Stage::First } else { Stage::Further };
+        Load { bytes: 200 + 2 * self.key.as_str().len() + identity, stage }
     }
 
     fn write(&self, names: &Names, command: &mut Cmd) {

@@ -83,6 +83,7 @@ fn give_back(taking: &Taking<'_>) {
     let Taking { shared, req, owner, ask, ours, inbox, .. } = taking;
     let work = Work::Release { number: None, ask: Some(*ask) };
     let back = Op { key: req.key.clone(), owner: *owner, mode: req.mode, work };
+    inbox.close();
     if *ours != 0 {
         shared.fan.ask(back.clone(), 0, &Arc::default());
     }

@@ -40,7 +40,7 @@ pub(crate) struct WrapArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// The server's command and its arguments; no shell is involved
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -27,6 +27,33 @@ fn keys_and_times_outside_their_range_are_refused_with_the_range() {
     home.output(&["--store", "memory:", "run", "--lock", "a", "--", "sh", "-c", "exit 3"]).exits(3);
 }
 
+/// Not taken for the command, whose arguments may look like anything.
+#[test]
+fn a_wrong_flag_before_a_command_is_named_with_the_nearest_one_and_nothing_runs() {
+    let home = Home::new();
+    let ran = home.path("ran");
+    let command = ["touch", ran.to_str().expect("a plain path")];
+    for (flags, wrong, near) in [
+        (&["run", "--lok", "a"][..], "--lok", "--lock"),
+        (&["run", "--lok=a"], "--lok", "--lock"),
+        (&["run", "--lock", "a", "--wiat", "5s"], "--wiat", "--wait"),
+        (&["run", "--lock", "a", "--sotre", "memory:"], "--sotre", "--store"),
+        (&["wrap", "--polcy", "@read-only"], "--polcy", "--policy"),
+        (&["wrap", "--name", "a", "--max-hodl=1m"], "--max-hodl", "--max-hold"),
+    ] {
+        for dashes in [&["--"][..], &[]] {
+            let said = home.output(&[flags, dashes, &command].concat());
+            said.exits(2).says(&format!("unknown option '{wrong}'")).says(&format!("'{near}'"));
+        }
+    }
+    home.output(&["run", "--lock", "a", "-x", "--", "true"]).exits(2).says("unknown option '-x'");
+    assert!(!ran.exists());
+    for dashes in [&["--"][..], &[]] {
+        let said = home.output(&[&["run", "--lock", "a"], dashes, &["echo", "--lok", "-x", "--help", "--"]].concat());
+        assert_eq!(said.exits(0).out, "--lok -x --help --\n");
+    }
+}
+
 #[test]
 fn an_unknown_store_is_refused_with_the_list() {
     let home = Home::new();

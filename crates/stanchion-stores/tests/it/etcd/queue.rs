@@ -32,6 +32,41 @@ async fn the_lock_is_handed_on_without_the_pauses_of_a_late_watch() {
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
+/// A watch that begins while others write may be told only every 100 ms; one that is there already is told at once.
+#[tokio::test]
+async fn all_who_wait_for_a_lock_share_one_watch_which_ends_some_time_after_them() {
+    let server = Etcd::start().await;
+    let watches = async || {
+        let metrics = server.post("/metrics", "").await.unwrap();
+        let count = metrics.lines().find_map(|line| line.strip_prefix("etcd_debugging_mvcc_watcher_total "));
+        count.expect("etcd counts its watches").to_owned()
+    };
+    let locks = open(&server.url()).await.locks;
+    let held = locks.try_acquire(&request("k"), Owner::random()).await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let locks = std::sync::Arc::clone(&locks);
+        tasks.spawn(async move {
+            let grant = obtain(&*locks, &waiting("k"), Owner::random(), PATIENCE).await;
+            locks.release(&grant).await.unwrap();
+        });
+    }
+    eventually(PATIENCE, "eight wait", || async {
+        locks.list("k", Page::first(1)).await.unwrap()[0].waiters.len() == 8
+    })
+    .await;
+    locks.release(&held).await.unwrap();
+    tasks.join_all().await;
+    assert_eq!(watches().await, "1", "the watch of the lock, after nine have left");
+    let other = open(&server.url()).await.locks;
+    eventually(PATIENCE, "what others do ends a watch that nobody needs", || async {
+        let grant = other.try_acquire(&request("k"), Owner::random()).await.unwrap();
+        other.release(&grant).await.unwrap();
+        watches().await == "0"
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_refused_attempt_that_does_not_wait_leaves_nothing() {
     let server = Etcd::start().await;

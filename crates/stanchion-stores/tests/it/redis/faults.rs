@@ -1,6 +1,7 @@
 //! Refused logins, lost replies, restarts, and what the settings of the server promise.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use stanchion_core::{Cond, ErrorKind, Owner, Ran, Released, Renewal, Survives};
 use stanchion_stores::{Durability, OpenOptions};
@@ -105,6 +106,33 @@ async fn an_answer_that_does_not_come_ends_by_the_timeout() {
     let e = opened.records.unwrap().get(&key("k")).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Unavailable, "the next one finds no connection: {e}");
     proxy.blackhole(false);
+}
+
+/// Many at once, and each ends by its own time-outs: nobody waits for the time-outs of those before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_frozen_server_holds_up_nobody_beyond_its_own_time() {
+    let server = Redis::start().await;
+    let locks = open(&format!("{}?timeout=1s&connect_timeout=1s", server.url())).await.locks;
+    server.pause();
+    let mut attempts = tokio::task::JoinSet::new();
+    for number in 0..600 {
+        let locks = Arc::clone(&locks);
+        attempts.spawn(async move {
+            let start = Instant::now();
+            let e = locks.try_acquire(&request(&format!("k{number}")), Owner::random()).await.unwrap_err();
+            (e.kind(), start.elapsed())
+        });
+    }
+    while let Some(attempt) = attempts.join_next().await {
+        let (kind, took) = attempt.unwrap();
+        assert!(matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Unavailable), "{kind:?}");
+        assert!(took < Duration::from_secs(5), "somebody waited for the time-outs of others: {took:?}");
+    }
+    server.resume();
+    stanchion_testkit::eventually(PATIENCE, "it is found again", || async {
+        locks.try_acquire(&request("another"), Owner::random()).await.is_ok()
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Nodes that are killed, frozen or cut off: a minority costs nothing, a majority stops everything in bounded time.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stanchion_core::{ErrorKind, Grant, Owner, Ran, Released, Renewal};
@@ -137,6 +138,49 @@ async fn a_frozen_majority_grants_nothing_in_bounded_time_and_leaves_nothing_beh
     })
     .await;
     assert!(start.elapsed() < Duration::from_secs(25), "only the end of the lease freed it");
+}
+
+/// Many at once, and each ends by its own time-out: nobody waits for the time-outs of those before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_frozen_majority_holds_up_nobody_beyond_its_own_time() {
+    let nodes = Nodes::start(3).await;
+    let locks = open(&nodes.url("quarantine=0s&node_timeout=3s")).await.locks;
+    let held = take(&locks, "held").await;
+    for server in &nodes.servers[..2] {
+        server.pause();
+    }
+    let mut attempts = tokio::task::JoinSet::new();
+    for number in 0..400 {
+        let locks = Arc::clone(&locks);
+        attempts.spawn(async move {
+            let start = Instant::now();
+            let e = locks.try_acquire(&request(&format!("k{number}")), Owner::random()).await.unwrap_err();
+            (e.kind(), e.ran(), start.elapsed())
+        });
+    }
+    let start = Instant::now();
+    assert!(matches!(locks.renew(&held, held.ttl).await, Renewal::Unknown(_)), "undecided by silence");
+    let mut slowest = start.elapsed();
+    while let Some(attempt) = attempts.join_next().await {
+        let (kind, ran, took) = attempt.unwrap();
+        assert_eq!((kind, ran), (ErrorKind::Unavailable, Ran::No));
+        slowest = slowest.max(took);
+    }
+    assert!(slowest < Duration::from_millis(5500), "somebody waited for the time-outs of others: {slowest:?}");
+    for server in &nodes.servers[..2] {
+        server.resume();
+    }
+    // What the frozen nodes do with the old requests when they wake up is undone.
+    let other = nodes.open().await;
+    for number in 0..400 {
+        eventually(PATIENCE, "what was taken is given back", || async {
+            other.try_acquire(&request(&format!("k{number}")), Owner::random()).await.is_ok()
+        })
+        .await;
+    }
+    assert!(start.elapsed() < Duration::from_secs(25), "only the end of the leases freed them");
+    let e = other.try_acquire(&request("held"), Owner::random()).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Contended, "{e}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
