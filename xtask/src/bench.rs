@@ -118,6 +118,7 @@ fn bring(name: &str, folder: &Path, packages: &[&str], proof: &Path, install: In
     let done = std::fs::create_dir_all(folder)
         .map_err(|e| e.to_string())
         .and_then(|()| install(folder, packages))
+        // stanchion-audit: ignore RC302 -- half a stamp is not the wanted one, and all is installed again
         .and_then(|_| std::fs::write(&stamp, &wanted).map_err(|e| e.to_string()));
     match done {
         Ok(()) => say(&format!("    {name:<14} {wanted} (installed now)")),

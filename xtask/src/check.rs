@@ -3,14 +3,16 @@
 use std::fs;
 
 use crate::dependencies;
+use crate::rules;
 use crate::shell::{Outcome, step, workspace};
 
 /// Documents whose backticked paths must exist.
 const DOCUMENTS: &[&str] =
-    &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/guarantees.md", "docs/benchmarks.md"];
+    &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/audit.md", "docs/guarantees.md", "docs/benchmarks.md"];
 
 pub(crate) fn run(_: &[String]) -> Outcome {
     step("paths in documents", paths)?;
+    step("rule pages", rules::current)?;
     step("licences, bans and sources", dependencies::allowed)?;
     step("forbidden dependencies", dependencies::edges)
 }

@@ -10,6 +10,7 @@ mod fuzz;
 mod guarantees;
 mod packages;
 mod peers;
+mod rules;
 mod shared;
 mod shell;
 mod sources;
@@ -44,7 +45,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "mutated programs through the analyser: fuzz audit [--seconds N] [--seed S]",
         run: fuzz::run,
     },
-    Subcommand { name: "check", about: "paths in documents, licences, forbidden dependencies", run: check::run },
+    Subcommand {
+        name: "check",
+        about: "paths in documents, rule pages, licences, forbidden dependencies",
+        run: check::run,
+    },
+    Subcommand { name: "rules", about: "write docs/rules from the auditor's rules", run: rules::run },
     Subcommand {
         name: "test",
         about: "engines, peers, all tests, all doc tests, one summary: test [FILTER...]",

@@ -1,10 +1,14 @@
 //! From files to hits.
 
+mod subjects;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::checklist::Subject;
 use crate::engine::{Engine, Entry, Scope, Site};
 use crate::error::Error;
 use crate::models::Models;
@@ -25,6 +29,7 @@ pub(crate) fn threads() -> Result<ThreadPool, Error> {
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
     pub(crate) found: Vec<Found>,
+    pub(crate) subjects: BTreeSet<Subject>,
     /// Entry points that were followed only in part, by file.
     pub(crate) partly: BTreeMap<usize, usize>,
     /// And other functions.
@@ -42,14 +47,29 @@ fn key(hit: &Hit) -> Key {
 }
 
 /// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
-/// too much memory; what a rule says of one may depend on what another does, which is decided in the end.
-pub(crate) fn hits(program: &Program, models: &Models, schema: &Schema, deployment: Scope, because: &str) -> Hits {
-    let facts = Facts { deployment, because: because.to_owned(), schema: schema.clone() };
-    let each = (0..program.len()).into_par_iter().map(|file| judged(program, models, file, &facts));
+/// too much memory; what a rule says of one may depend on what another does, which is decided in the end. `tell` hears how
+/// many files are done.
+pub(crate) fn hits(
+    program: &Program,
+    models: &Models,
+    schema: &Schema,
+    deployment: Scope,
+    because: &str,
+    tell: &(dyn Fn(usize) + Sync),
+) -> Hits {
+    let done = AtomicUsize::new(0);
+    let mut facts = Facts::new(deployment, because, schema.clone());
+    (0..program.len()).for_each(|file| facts.schema.add_code(program.module(file)));
+    let each = (0..program.len()).into_par_iter().map(|file| {
+        let judged = judged(program, models, file, &facts);
+        tell(done.fetch_add(1, Ordering::Relaxed) + 1);
+        judged
+    });
     let (mut learned, mut all) = (Learned::default(), Hits::default());
     for (file, judged) in each.collect::<Vec<_>>().into_iter().enumerate() {
         learned.add(judged.learned);
         all.found.extend(judged.found);
+        all.subjects.extend(judged.subjects);
         all.loose += judged.loose;
         if judged.partly > 0 {
             all.partly.insert(file, judged.partly);
@@ -68,29 +88,31 @@ pub(crate) fn hits(program: &Program, models: &Models, schema: &Schema, deployme
 struct Judged {
     learned: Learned,
     found: Vec<Found>,
+    subjects: BTreeSet<Subject>,
     partly: usize,
     loose: usize,
 }
 
 fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Judged {
-    let Judged { mut learned, mut found, mut partly, mut loose } = Judged::default();
+    let mut all = Judged::default();
     let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
     Engine::new(program, models).run(file, &mut |trace| {
-        learned.learn(&trace);
-        *(if trace.root.entry == Entry::Loose { &mut loose } else { &mut partly }) += usize::from(trace.cut);
+        all.learned.learn(&trace);
+        subjects::of(&trace, &mut all.subjects);
+        *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
             let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
-                found.push((hit, BTreeSet::new()));
-                found.len() - 1
+                all.found.push((hit, BTreeSet::new()));
+                all.found.len() - 1
             });
             if trace.root.entry != Entry::Loose
-                && let Some((_, callers)) = found.get_mut(at)
+                && let Some((_, callers)) = all.found.get_mut(at)
             {
                 callers.insert(trace.root.name.to_string());
             }
         }
     });
-    Judged { learned, found, partly, loose }
+    all
 }
 
 #[cfg(test)]
@@ -108,8 +130,14 @@ mod tests {
         let module = lower(Dialect::of(path).unwrap(), text).unwrap();
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
         let models = Models::new(&[]).unwrap();
-        let hits =
-            hits(&program, &models, &Schema::default(), Scope::Host, "it is an MCP server, one process per client");
+        let hits = hits(
+            &program,
+            &models,
+            &Schema::default(),
+            Scope::Host,
+            "it is an MCP server, one process per client",
+            &|_| {},
+        );
         hits.found.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
     }
 

@@ -85,6 +85,24 @@ pub fn rule(code: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.code == code || rule.name == code)
 }
 
+/// The rules that a word of a user means: a code or name, or the beginning of codes, as `RC2`.
+///
+/// # Errors
+/// If it means none; the nearest one is named.
+///
+/// ```
+/// use stanchion_audit::catalogue::chosen;
+/// assert_eq!(chosen("rc3").unwrap().count(), 4);
+/// assert!(chosen("RC9").is_err());
+/// ```
+pub fn chosen(word: &str) -> Result<impl Iterator<Item = &'static Rule> + use<>, Error> {
+    let code = word.to_uppercase();
+    let whole = rule(word);
+    let is_meant =
+        move |of: &&Rule| whole.is_some_and(|whole| whole == *of) || code.len() > 1 && of.code.starts_with(&code);
+    if RULES.iter().any(|rule| is_meant(&rule)) { Ok(RULES.iter().filter(is_meant)) } else { Err(unknown(word)) }
+}
+
 /// The page of the rule with this code or name.
 ///
 /// # Errors
@@ -97,14 +115,16 @@ pub fn rule(code: &str) -> Option<&'static Rule> {
 /// # Ok::<(), stanchion_audit::error::Error>(())
 /// ```
 pub fn explain(code: &str) -> Result<&'static str, Error> {
-    rule(code).or_else(|| rule(&code.to_uppercase())).map(|rule| rule.doc).ok_or_else(|| {
-        let names = RULES.iter().flat_map(|rule| [rule.code, rule.name]);
-        let hint = nearest(code, names).map_or_else(
-            || format!("there are RC101 to RC407, {} in all", RULES.len()),
-            |near| format!("did you mean `{near}`?"),
-        );
-        Error::new(format!("there is no rule `{}`", crate::format::flat(code))).hint(hint)
-    })
+    rule(code).or_else(|| rule(&code.to_uppercase())).map(|rule| rule.doc).ok_or_else(|| unknown(code))
+}
+
+fn unknown(code: &str) -> Error {
+    let names = RULES.iter().flat_map(|rule| [rule.code, rule.name]);
+    let hint = nearest(code, names).map_or_else(
+        || format!("there are RC101 to RC407, {} in all", RULES.len()),
+        |near| format!("did you mean `{near}`?"),
+    );
+    Error::new(format!("there is no rule `{}`", crate::format::flat(code))).hint(hint)
 }
 
 #[cfg(test)]

@@ -5,25 +5,22 @@
 //! exclude = ["**/vendor/**"]
 //! fail_on = "medium"          # high, medium, low
 //! instances = "many"          # 1 or "many": how the program is deployed, if the analyser cannot see it
-//! models = ["my-models.toml"]
+//! models = ["my-models.toml"] # what calls of other libraries do
 //!
 //! [rules]
 //! RC403 = "off"               # off, on, or a severity
 //! fixed-temp-name = "high"
-//!
-//! [[model]]                   # API models, as in the files of `models`
-//! call = "acme.store.put"
 //! ```
 
 mod read;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::catalogue;
+use crate::catalogue::{self, RULES};
 use crate::error::Error;
 use crate::finding::Severity;
 
@@ -96,10 +93,8 @@ pub struct Config {
     pub fail_on: Option<Severity>,
     /// How the program is deployed.
     pub instances: Option<Instances>,
-    /// Files with models, relative to the configuration.
+    /// Files with models, relative to the tree; of a file that the user named, relative to it.
     pub models: Vec<String>,
-    /// Models in the file itself, as they are.
-    pub model: Vec<toml::Value>,
     included: Gitignore,
     excluded: Gitignore,
 }
@@ -113,7 +108,6 @@ impl Default for Config {
             fail_on: None,
             instances: None,
             models: vec![],
-            model: vec![],
             included: Gitignore::empty(),
             excluded: Gitignore::empty(),
         }
@@ -175,10 +169,62 @@ impl Config {
     pub fn read(path: &Path) -> Result<Self, Vec<Error>> {
         let name = path.display().to_string();
         match text(path) {
-            Ok(Some(text)) => Self::parse(&name, &text),
+            Ok(Some(text)) => {
+                let mut config = Self::parse(&name, &text)?;
+                let full = std::path::absolute(path);
+                let full = full.map_err(|e| vec![Error::new(format!("it cannot be read: {e}")).at(&name, 0)])?;
+                let folder = full.parent().unwrap_or(&full);
+                config.models.iter_mut().for_each(|model| *model = folder.join(&*model).display().to_string());
+                Ok(config)
+            }
             Ok(None) => Err(vec![Error::new("there is no such file").at(name, 0)]),
             Err(error) => Err(vec![error]),
         }
+    }
+
+    /// Lets only these rules find something, whatever the file says of them: codes, names, or beginnings of codes as `RC2`.
+    ///
+    /// # Errors
+    /// If a word means no rule.
+    ///
+    /// ```
+    /// use stanchion_audit::{config::Config, finding::Severity};
+    /// let mut config = Config::default();
+    /// config.select(&["RC1", "fixed-temp-name"]).unwrap();
+    /// assert_eq!(config.severity("RC303", Severity::Low), Some(Severity::Low));
+    /// assert_eq!(config.severity("RC201", Severity::Low), None);
+    /// ```
+    pub fn select<T: AsRef<str>>(&mut self, words: &[T]) -> Result<(), Error> {
+        let mut wanted = BTreeSet::new();
+        for word in words {
+            wanted.extend(catalogue::chosen(word.as_ref())?.map(|rule| rule.code));
+        }
+        for rule in RULES {
+            match (wanted.contains(rule.code), self.rules.get(rule.code)) {
+                (false, _) => drop(self.rules.insert(rule.code, Setting::Off)),
+                (true, Some(Setting::Off)) => drop(self.rules.remove(rule.code)),
+                (true, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets these rules find nothing: codes, names, or beginnings of codes.
+    ///
+    /// # Errors
+    /// If a word means no rule.
+    ///
+    /// ```
+    /// use stanchion_audit::{config::Config, finding::Severity};
+    /// let mut config = Config::default();
+    /// config.ignore(&["RC4"]).unwrap();
+    /// assert_eq!(config.severity("RC403", Severity::Low), None);
+    /// ```
+    pub fn ignore<T: AsRef<str>>(&mut self, words: &[T]) -> Result<(), Error> {
+        for word in words {
+            self.rules.extend(catalogue::chosen(word.as_ref())?.map(|rule| (rule.code, Setting::Off)));
+        }
+        Ok(())
     }
 
     /// Whether a file is to be looked at; `path` is relative to the tree.

@@ -3,20 +3,22 @@
 //! It keeps what decides about races: order, branches, loops, exceptions, calls with their arguments, what is assigned to
 //! what. Types, visibility and operators' meanings are left out.
 
+pub(crate) mod each;
+
 /// Where something stands; lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Span {
+pub(crate) struct Span {
     /// First line.
-    pub line: u32,
+    pub(crate) line: u32,
     /// Column of the first character, in bytes.
-    pub column: u32,
+    pub(crate) column: u32,
     /// Last line.
-    pub end_line: u32,
+    pub(crate) end_line: u32,
 }
 
 /// A language that has a front-end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
+pub(crate) enum Language {
     /// JavaScript and JSX.
     JavaScript,
     /// TypeScript and TSX.
@@ -30,56 +32,56 @@ pub enum Language {
 }
 
 /// The index of a function in [`Module::functions`].
-pub type FunctionId = usize;
+pub(crate) type FunctionId = usize;
 /// The index of a class in [`Module::classes`].
-pub type ClassId = usize;
+pub(crate) type ClassId = usize;
 
 /// One file.
 #[derive(Debug, Clone)]
-pub struct Module {
+pub(crate) struct Module {
     /// Its language.
-    pub language: Language,
+    pub(crate) language: Language,
     /// What it takes from other modules, in order; also those inside functions.
-    pub imports: Vec<Import>,
+    pub(crate) imports: Vec<Import>,
     /// What others can take from it. In Python and Go everything at the top; front-ends list it all the same.
-    pub exports: Vec<Export>,
+    pub(crate) exports: Vec<Export>,
     /// All functions. The first is the module's own code.
-    pub functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
     /// All classes; in Go and Rust: types with methods.
-    pub classes: Vec<Class>,
+    pub(crate) classes: Vec<Class>,
     /// All comments, for suppressions.
-    pub comments: Vec<Comment>,
+    pub(crate) comments: Vec<Comment>,
     /// Go: the package's name.
-    pub package: Option<String>,
+    pub(crate) package: Option<String>,
     /// Lines on which the parser did not understand something.
-    pub errors: Vec<u32>,
+    pub(crate) errors: Vec<u32>,
     /// Lines of source.
-    pub lines: u32,
+    pub(crate) lines: u32,
 }
 
 /// A comment without its marks.
 #[derive(Debug, Clone)]
-pub struct Comment {
+pub(crate) struct Comment {
     /// Where.
-    pub span: Span,
+    pub(crate) span: Span,
     /// Its text, trimmed.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// `import {name as local} from "module"`.
 #[derive(Debug, Clone)]
-pub struct Import {
+pub(crate) struct Import {
     /// The name in this file. Python's `import a.b` binds `a`; Go's default is the last part of the path.
-    pub local: String,
+    pub(crate) local: String,
     /// What is imported from, as written (`./store`, `..store`, `os.path`, `encoding/json`, `crate::store`).
-    pub module: String,
+    pub(crate) module: String,
     /// Which part of it.
-    pub what: Imported,
+    pub(crate) what: Imported,
 }
 
 /// Which part of a module is imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Imported {
+pub(crate) enum Imported {
     /// All of it, as one object (`import * as fs`, `import os`, Go's imports, `require` without destructuring).
     Module,
     /// JavaScript's default export.
@@ -92,92 +94,93 @@ pub enum Imported {
 
 /// A name that others can import.
 #[derive(Debug, Clone)]
-pub struct Export {
+pub(crate) struct Export {
     /// Its name outside; `default` for a default export, `*` with `from` for all names of another module.
-    pub name: String,
+    pub(crate) name: String,
     /// Its name in this file, or in the module it is passed on from.
-    pub local: String,
+    pub(crate) local: String,
     /// Passed on from this module.
-    pub from: Option<String>,
+    pub(crate) from: Option<String>,
 }
 
 /// A class, or a type with methods.
 #[derive(Debug, Clone, Default)]
-pub struct Class {
+pub(crate) struct Class {
     /// Its name; empty if it has none.
-    pub name: String,
+    pub(crate) name: String,
     /// What it extends, as written.
-    pub bases: Vec<Expr>,
+    pub(crate) bases: Vec<Expr>,
     /// Its methods and their functions. A constructor is called `constructor` in every language.
-    pub methods: Vec<(String, FunctionId)>,
+    pub(crate) methods: Vec<(String, FunctionId)>,
     /// Fields with what they begin with. Go and Rust: without a value, but with the type as written in `Field::type_text`.
-    pub fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
     /// Its decorators.
-    pub decorators: Vec<Expr>,
+    pub(crate) decorators: Vec<Expr>,
     /// Where.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 /// A field of a class.
 #[derive(Debug, Clone, Default)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What it begins with.
-    pub value: Option<Expr>,
+    pub(crate) value: Option<Expr>,
     /// Its type as written.
-    pub type_text: Option<String>,
+    pub(crate) type_text: Option<String>,
     /// It belongs to the class, not to an instance.
-    pub is_static: bool,
+    pub(crate) is_static: bool,
 }
 
 /// A function, method, lambda, or the module's own code.
 #[derive(Debug, Clone, Default)]
-pub struct Function {
+pub(crate) struct Function {
     /// Its name; empty for lambdas. For `const f = () => …` and `{f() {}}` and `f: () => …` the name it is bound to.
-    pub name: String,
+    pub(crate) name: String,
     /// The class it is a method of.
-    pub class: Option<ClassId>,
+    pub(crate) class: Option<ClassId>,
     /// The function it stands in.
-    pub parent: Option<FunctionId>,
+    pub(crate) parent: Option<FunctionId>,
     /// Its parameters. `self`, `cls`, Go receivers and Rust's `self` are not among them.
-    pub params: Vec<Param>,
+    pub(crate) params: Vec<Param>,
     /// The name of Go's receiver; uses of it in the body are [`ExprKind::This`].
-    pub receiver: Option<String>,
+    pub(crate) receiver: Option<String>,
     /// Its statements. An arrow function's expression is a `Return`; so is the value of a Rust block.
-    pub body: Vec<Stmt>,
+    pub(crate) body: Vec<Stmt>,
     /// `async`.
-    pub is_async: bool,
+    pub(crate) is_async: bool,
     /// `function*`, or a Python function with `yield`.
-    pub is_generator: bool,
+    pub(crate) is_generator: bool,
     /// A static or class method.
-    pub is_static: bool,
+    pub(crate) is_static: bool,
     /// Its decorators; Rust: attributes such as `#[tool(...)]` as calls.
-    pub decorators: Vec<Expr>,
+    pub(crate) decorators: Vec<Expr>,
     /// Names of outer scopes that it assigns to: Python's `global` and `nonlocal`.
-    pub outer: Vec<String>,
+    pub(crate) outer: Vec<String>,
     /// The return type as written.
-    pub returns: Option<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a fact of the language that no rule needs yet"))]
+    pub(crate) returns: Option<String>,
     /// Where.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 /// A parameter.
 #[derive(Debug, Clone)]
-pub struct Param {
+pub(crate) struct Param {
     /// What it binds.
-    pub pattern: Pattern,
+    pub(crate) pattern: Pattern,
     /// Its default.
-    pub default: Option<Expr>,
+    pub(crate) default: Option<Expr>,
     /// Its type as written.
-    pub type_text: Option<String>,
+    pub(crate) type_text: Option<String>,
     /// `...rest`, `*args`.
-    pub is_rest: bool,
+    pub(crate) is_rest: bool,
 }
 
 /// What a value is assigned to.
 #[derive(Debug, Clone)]
-pub enum Pattern {
+pub(crate) enum Pattern {
     /// A variable.
     Name(String),
     /// A field or an element: `this.count`, `table[key]`, `*pointer`.
@@ -194,16 +197,16 @@ pub enum Pattern {
 
 /// A statement.
 #[derive(Debug, Clone)]
-pub struct Stmt {
+pub(crate) struct Stmt {
     /// What.
-    pub kind: StmtKind,
+    pub(crate) kind: StmtKind,
     /// Where.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 /// What a statement does.
 #[derive(Debug, Clone)]
-pub enum StmtKind {
+pub(crate) enum StmtKind {
     /// An expression for its effect.
     Expr(Expr),
     /// `a = b = value`; `op`: the operator of `a += value` without `=`. Declarations, too.
@@ -219,7 +222,12 @@ pub enum StmtKind {
     /// `try`.
     Try { body: Vec<Stmt>, handlers: Vec<Handler>, otherwise: Vec<Stmt>, finally: Vec<Stmt> },
     /// `with a as b, c:`; JavaScript's `using`, Java's try-with-resources.
-    With { items: Vec<(Expr, Option<Pattern>)>, body: Vec<Stmt>, is_async: bool },
+    With {
+        items: Vec<(Expr, Option<Pattern>)>,
+        body: Vec<Stmt>,
+        #[cfg_attr(not(test), expect(dead_code, reason = "a fact of the language that no rule needs yet"))]
+        is_async: bool,
+    },
     /// `switch`, `match`; an arm without tests is the default. The subject is bound by `binds` (Rust, Python).
     Switch { subject: Expr, arms: Vec<Arm> },
     /// Go's `defer`.
@@ -242,59 +250,59 @@ pub enum StmtKind {
 
 /// A loop.
 #[derive(Debug, Clone, Default)]
-pub struct Loop {
+pub(crate) struct Loop {
     /// What runs before.
-    pub init: Vec<Stmt>,
+    pub(crate) init: Vec<Stmt>,
     /// The condition; `None`: for ever.
-    pub cond: Option<Expr>,
+    pub(crate) cond: Option<Expr>,
     /// `for (pattern of expr)`, `for pattern in expr`, Go's `range`.
-    pub each: Option<(Pattern, Expr)>,
+    pub(crate) each: Option<(Pattern, Expr)>,
     /// What runs after every turn.
-    pub step: Vec<Stmt>,
+    pub(crate) step: Vec<Stmt>,
     /// What is repeated.
-    pub body: Vec<Stmt>,
+    pub(crate) body: Vec<Stmt>,
     /// Python's `else`.
-    pub otherwise: Vec<Stmt>,
+    pub(crate) otherwise: Vec<Stmt>,
     /// `for await`, `async for`.
-    pub is_async: bool,
+    pub(crate) is_async: bool,
 }
 
 /// `catch`, `except`.
 #[derive(Debug, Clone, Default)]
-pub struct Handler {
+pub(crate) struct Handler {
     /// The types it catches, as written; empty: all.
-    pub catches: Vec<Expr>,
+    pub(crate) catches: Vec<Expr>,
     /// What the exception is bound to.
-    pub name: Option<Pattern>,
+    pub(crate) name: Option<Pattern>,
     /// What it does.
-    pub body: Vec<Stmt>,
+    pub(crate) body: Vec<Stmt>,
 }
 
 /// One arm of a `switch` or `match`.
 #[derive(Debug, Clone, Default)]
-pub struct Arm {
+pub(crate) struct Arm {
     /// Values or patterns that are compared with the subject; empty: default.
-    pub tests: Vec<Expr>,
+    pub(crate) tests: Vec<Expr>,
     /// What the arm binds.
-    pub binds: Option<Pattern>,
+    pub(crate) binds: Option<Pattern>,
     /// What it does.
-    pub body: Vec<Stmt>,
+    pub(crate) body: Vec<Stmt>,
     /// It goes on with the next arm (JavaScript without `break`, Go's `fallthrough`).
-    pub falls_through: bool,
+    pub(crate) falls_through: bool,
 }
 
 /// An expression.
 #[derive(Debug, Clone)]
-pub struct Expr {
+pub(crate) struct Expr {
     /// What.
-    pub kind: ExprKind,
+    pub(crate) kind: ExprKind,
     /// Where.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 /// What an expression is.
 #[derive(Debug, Clone)]
-pub enum ExprKind {
+pub(crate) enum ExprKind {
     /// A variable. `undefined` is [`ExprKind::Null`].
     Name(String),
     /// `this`, `self`, Go's receiver.
@@ -354,20 +362,20 @@ pub enum ExprKind {
 
 /// A call.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub(crate) struct Call {
     /// What is called.
-    pub callee: Expr,
+    pub(crate) callee: Expr,
     /// With what.
-    pub args: Vec<Arg>,
+    pub(crate) args: Vec<Arg>,
     /// `new`.
-    pub is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 /// An argument.
 #[derive(Debug, Clone)]
-pub struct Arg {
+pub(crate) struct Arg {
     /// The keyword in `f(name=value)`.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The value; `...x` is [`ExprKind::Spread`].
-    pub value: Expr,
+    pub(crate) value: Expr,
 }

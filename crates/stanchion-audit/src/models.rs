@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 pub(crate) use self::words::Words;
 use crate::engine::Scope;
+use crate::error::line_of;
 use crate::hir::Language;
 
 /// The built-in model files.
@@ -231,9 +232,11 @@ struct Set {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BadModel {
     /// Which file.
-    pub file: String,
-    /// What is wrong with it, with its line.
-    pub why: String,
+    pub(crate) file: String,
+    /// Where in it; 0 if that is not known.
+    pub(crate) line: u32,
+    /// What is wrong with it.
+    pub(crate) why: String,
 }
 
 impl Models {
@@ -250,15 +253,18 @@ impl Models {
     }
 
     fn add(&mut self, name: &str, text: &str) -> Result<(), BadModel> {
-        let bad = |why: String| BadModel { file: name.to_owned(), why };
-        let file: File = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
+        let bad = |line, why| BadModel { file: name.to_owned(), line, why };
+        let file: File = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(0, |span| line_of(text, span.start));
+            bad(line, error.message().trim_end().replace('\n', ", "))
+        })?;
         for language in &file.language {
             let languages: &[Language] = match language.as_str() {
                 "javascript" => &[Language::JavaScript, Language::TypeScript],
                 "python" => &[Language::Python],
                 "go" => &[Language::Go],
                 "rust" => &[Language::Rust],
-                other => return Err(bad(format!("unknown language {other:?}: javascript, python, go or rust"))),
+                other => return Err(bad(1, format!("unknown language {other:?}: javascript, python, go or rust"))),
             };
             for language in languages {
                 self.languages.entry(*language).or_default().add(&file);
@@ -333,11 +339,6 @@ impl Models {
 
     pub(crate) fn has(&self, language: Language, on: &str, name: &str) -> bool {
         !self.calls(language, on, name).is_empty()
-    }
-
-    /// Whether any model has a call of this name.
-    pub(crate) fn knows(&self, language: Language, name: &str) -> bool {
-        self.set(language).is_some_and(|set| set.calls.contains_key(name))
     }
 }
 
@@ -463,6 +464,7 @@ mod tests {
         "memory.add",
         "memory.remove",
         "pass",
+        "member",
         "list",
         "unique",
         "send",

@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::advice::{self, Way};
 use crate::audit::{Hits, hits, threads};
 use crate::catalogue;
+use crate::checklist::Subject;
 use crate::config::{Config, Instances as Said};
 use crate::deploy::{Deployment, Kind as Fact};
 use crate::engine::{Scope, Site};
@@ -16,30 +19,65 @@ use crate::error::Error;
 use crate::finding::{self, Confidence, Finding, Role, Severity, Step, Surface};
 use crate::format::{Note, Report};
 use crate::frontend::lower;
-use crate::hir::Function;
+use crate::hir::{Function, Language};
 use crate::models::Models;
+use crate::probe::Ground;
 use crate::program::{Program, Source};
-use crate::rules::Hit;
+use crate::rules::{Hit, UNKNOWN};
 use crate::schema::Schema;
 use crate::suppress::{self, suppress};
 use crate::walk::{self, Limits};
 
 /// What was looked at and what was found.
+///
+/// ```
+/// let config = stanchion_audit::config::Config::default();
+/// let audited = stanchion_audit::audit("/".as_ref(), &["/nowhere".into()], &config).unwrap();
+/// assert_eq!(audited.refused[0].text, "cannot be read: entity not found");
+/// assert!(audited.deployment.facts.is_empty() && audited.subjects.is_empty());
+/// ```
 #[derive(Debug)]
 pub struct Audited {
     /// Findings and notes.
     pub report: Report,
     /// How the program is run, as far as its files say it.
     pub deployment: Deployment,
+    /// What the code is about: of what it is not about, the checklist says nothing.
+    pub subjects: Vec<Subject>,
+    /// What was asked for by name and could not be analysed.
+    pub refused: Vec<Note>,
     texts: BTreeMap<String, Arc<str>>,
+    pub(crate) ground: Ground,
 }
 
 impl Audited {
     /// The text of a file that was looked at.
+    ///
+    /// ```
+    /// let config = stanchion_audit::config::Config::default();
+    /// let audited = stanchion_audit::audit("/".as_ref(), &[], &config).unwrap();
+    /// assert!(audited.text("a.py").is_none());
+    /// ```
     #[must_use]
     pub fn text(&self, path: &str) -> Option<Arc<str>> {
         self.texts.get(path).cloned()
     }
+}
+
+/// How far a run is.
+///
+/// ```
+/// let progress = stanchion_audit::Progress { doing: "parsing", done: 3, total: 10 };
+/// assert!(progress.done < progress.total);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub doing: &'static str,
+    /// So much of it is done.
+    pub done: usize,
+    /// Of so much; 0 if that is not known.
+    pub total: usize,
 }
 
 /// Looks at everything below `roots`; paths are shown from `base`.
@@ -55,21 +93,56 @@ impl Audited {
 /// assert_eq!(audited.report.files, 1);
 /// ```
 pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited, Error> {
+    audit_and_tell(base, roots, config, &|_| {})
+}
+
+/// The same, and `tell` hears how far it is, from several threads.
+///
+/// # Errors
+/// A model file that cannot be read, or no memory for threads.
+///
+/// ```
+/// use std::sync::Mutex;
+/// let folder = tempfile::tempdir().unwrap();
+/// std::fs::write(folder.path().join("a.py"), "print('hello')\n").unwrap();
+/// let heard = Mutex::new(Vec::new());
+/// let config = stanchion_audit::config::Config::default();
+/// let tell = |progress: stanchion_audit::Progress| heard.lock().unwrap().push(progress.doing);
+/// stanchion_audit::audit_and_tell(folder.path(), &[folder.path().to_owned()], &config, &tell).unwrap();
+/// assert_eq!(heard.into_inner().unwrap(), ["reading", "parsing", "following calls"]);
+/// ```
+pub fn audit_and_tell(
+    base: &Path,
+    roots: &[PathBuf],
+    config: &Config,
+    tell: &(dyn Fn(Progress) + Sync),
+) -> Result<Audited, Error> {
     let start = Instant::now();
     let models = models(base, config)?;
+    tell(Progress { doing: "reading", done: 0, total: 0 });
     let walked = walk::walk(base, roots, Limits::default());
     let mut notes: Vec<Note> =
         walked.notes.into_iter().map(|note| Note { path: note.path, line: 0, text: note.text }).collect();
+    let named: BTreeSet<String> = roots.iter().map(|root| walk::shown(base, root)).collect();
+    let refused: Vec<Note> = notes.iter().filter(|note| named.contains(&note.path)).cloned().collect();
+    let (mut left_out, mut partly) = (notes.len(), 0);
     let (code, configs): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(|file| file.dialect.is_some());
     let code: Vec<_> = code.into_iter().filter(|file| config.covers(&file.path)).collect();
     let deployment = Deployment::read(configs.iter().chain(&code).map(|file| (file.path.as_str(), file.text.as_str())));
+    let (done, total) = (AtomicUsize::new(0), code.len());
+    let tick = |doing| tell(Progress { doing, done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
     let findings = threads()?.install(|| {
-        let modules: Vec<_> =
-            code.par_iter().map(|file| file.dialect.and_then(|dialect| lower(dialect, &file.text))).collect();
+        let modules = code.par_iter().map(|file| {
+            let module = file.dialect.and_then(|dialect| lower(dialect, &file.text));
+            tick("parsing");
+            module
+        });
+        let modules: Vec<_> = modules.collect();
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
             let Some(mut module) = module else {
+                left_out += 1;
                 let text = "not analysed: the parser finds no way through it".to_owned();
                 notes.push(Note { path: file.path.clone(), line: 0, text });
                 continue;
@@ -79,7 +152,10 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
                 module.comments = Vec::new();
             }
             if let Some(line) = module.errors.first() {
-                let text = format!("not all of it was understood: {} lines with syntax errors", module.errors.len());
+                partly += 1;
+                let count = module.errors.len();
+                let lines = if count == 1 { "line" } else { "lines" };
+                let text = format!("not all of it was understood: {count} {lines} with syntax errors");
                 notes.push(Note { path: file.path.clone(), line: *line, text });
             }
             files.push(Source { path: file.path.clone(), module });
@@ -88,9 +164,14 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         let settings: Vec<_> = configs.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
         let program = Program::new(files, &settings);
         let (reach, because) = reach(&deployment, config);
-        let hits = hits(&program, &models, &Schema::of(&settings), reach, &because);
-        notes.extend(partly(&program, &hits));
-        let found = hits.found.iter().filter_map(|(hit, callers)| finding(&program, hit, callers, &surfaces));
+        let tell = |done| tell(Progress { doing: "following calls", done, total: program.len() });
+        let looked = hits(&program, &models, &Schema::of(&settings), reach, &because, &tell);
+        partly += looked.partly.values().sum::<usize>();
+        notes.extend(followed_in_part(&program, &looked));
+        let found = looked.found.iter().filter_map(|(hit, callers)| {
+            let way = way(&deployment, program.module(hit.write.file).language, callers);
+            finding(&program, hit, callers, &surfaces, way)
+        });
         let mut findings: Vec<Finding> = found.collect();
         findings.retain_mut(|finding| match config.severity(finding.code, finding.severity) {
             Some(severity) => {
@@ -104,18 +185,19 @@ pub fn audit(base: &Path, roots: &[PathBuf], config: &Config) -> Result<Audited,
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
             notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
         }
-        (findings, texts, program.len())
+        (findings, texts, program.len(), looked.subjects)
     });
-    let (findings, texts, files) = findings;
+    let (findings, texts, files, subjects) = findings;
     let lines = texts.values().map(|text| text.lines().count()).sum();
     let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
-    let report = Report { findings, notes, gone: Vec::new(), files, lines, millis };
-    Ok(Audited { report, deployment, texts })
+    let report = Report { findings, notes, gone: Vec::new(), files, lines, millis, left_out, partly };
+    let ground = Ground::new(models, &configs, &texts);
+    Ok(Audited { report, deployment, subjects: subjects.into_iter().collect(), refused, texts, ground })
 }
 
 /// What was followed only in part.
-fn partly(program: &Program, hits: &Hits) -> Vec<Note> {
+fn followed_in_part(program: &Program, hits: &Hits) -> Vec<Note> {
     let note = |path: &str, text: String| Note { path: path.to_owned(), line: 0, text };
     let entry = |(file, count): (&usize, &usize)| {
         note(program.path(*file), format!("{count} entry points lead to too much code and were followed only in part"))
@@ -136,7 +218,23 @@ fn models(base: &Path, config: &Config) -> Result<Models, Error> {
         let text = text.map_err(|e| Error::new(format!("the model file cannot be read: {e}")).at(name.clone(), 0))?;
         more.push((name.clone(), text));
     }
-    Models::new(&more).map_err(|bad| Error::new(bad.why).at(bad.file, 0))
+    Models::new(&more).map_err(|bad| {
+        let known = "see the files in crates/stanchion-audit/models for what a model can say";
+        Error::new(format!("this is no model file: {}", bad.why)).at(bad.file, bad.line).hint(known)
+    })
+}
+
+/// How calls come to code in this language, by what leads to it.
+fn way(deployment: &Deployment, language: Language, callers: &BTreeSet<String>) -> Way {
+    if callers.iter().any(|caller| caller.contains('/')) {
+        Way::Http
+    } else if deployment.facts.iter().any(|fact| fact.kind == Fact::StdioMcp) {
+        Way::Mcp
+    } else if language == Language::Rust {
+        Way::Library
+    } else {
+        Way::Command
+    }
 }
 
 /// How far the copies of the program reach, and why.
@@ -147,10 +245,9 @@ fn reach(deployment: &Deployment, config: &Config) -> (Scope, String) {
         None => {}
     }
     match deployment.evidence() {
-        Some(fact) if fact.kind == Fact::StdioMcp => {
-            (Scope::Host, format!("every client starts a process of its own: {fact}"))
-        }
+        Some(fact) if fact.kind == Fact::StdioMcp => (Scope::Host, format!("this is {fact}")),
         Some(fact) => (Scope::Cluster, format!("several run at once: {fact}")),
+        None if deployment.facts.is_empty() => (UNKNOWN, "nothing says that one process runs alone".to_owned()),
         None => (Scope::Process, "as far as its files say, one process runs".to_owned()),
     }
 }
@@ -177,7 +274,13 @@ fn function_at(program: &Program, site: Site) -> String {
     })
 }
 
-fn finding(program: &Program, hit: &Hit, callers: &BTreeSet<String>, surfaces: &[Surface]) -> Option<Finding> {
+fn finding(
+    program: &Program,
+    hit: &Hit,
+    callers: &BTreeSet<String>,
+    surfaces: &[Surface],
+    way: Way,
+) -> Option<Finding> {
     let rule = catalogue::rule(hit.code)?;
     let site = hit.write;
     let mut flow = Vec::new();
@@ -220,6 +323,7 @@ fn finding(program: &Program, hit: &Hit, callers: &BTreeSet<String>, surfaces: &
                 format!("{}; it is reached from {some} and {} more", hit.why, more - 3)
             }
         },
+        fix: advice::fix(rule, way),
         flow,
         function: function_at(program, site),
         resource: hit.resource.clone(),

@@ -1,4 +1,7 @@
-//! Unique keys of a project, from its SQL and Prisma files: an insert that a unique key guards is no race.
+//! Unique keys of a project, from its SQL and Prisma files and its own code: an insert that a unique key guards is no
+//! race.
+
+mod code;
 
 use std::collections::BTreeMap;
 
@@ -186,6 +189,22 @@ mod tests {
         assert!(unique(&schema, "user", &["email"]) && unique(&schema, "user", &["last", "first"]));
         assert!(unique(&schema, "post", &["a", "b"]) && !unique(&schema, "post", &["a"]));
         assert!(!unique(&schema, "user", &["name"]) && !unique(&schema, "user", &["idx"]));
+    }
+
+    #[test]
+    fn keys_come_from_code() {
+        let text = "SQL = 'CREATE TABLE a (id int primary key, b text)'\n\
+            def f(t):\n    db.execute(f'CREATE UNIQUE INDEX i ON {t} (n)'); db.execute('CREATE UNIQUE INDEX j ON c (n)')\n\
+            class User(Base):\n    __tablename__ = 'people'\n    mail = Column(String, unique=True)\n    name = Column(String)\n    \
+            __table_args__ = (UniqueConstraint('first', 'last', name='u'),)\n\
+            class Post(models.Model):\n    slug = models.SlugField(unique=False)\n    class Meta:\n        \
+            unique_together = [('day', 'slug')]\n        constraints = [models.UniqueConstraint(fields=['x'], condition=Q(), name='n')]\n";
+        let mut schema = Schema::default();
+        schema.add_code(&crate::frontend::lower(crate::frontend::Dialect::of("a.py").unwrap(), text).unwrap());
+        assert!(unique(&schema, "a", &["id"]) && unique(&schema, "c", &["n"]) && !unique(&schema, "a", &["b"]));
+        assert!(unique(&schema, "User", &["mail"]) && unique(&schema, "people", &["last", "first"]));
+        assert!(!unique(&schema, "User", &["name"]) && unique(&schema, "Post", &["slug", "day"]));
+        assert!(!unique(&schema, "Post", &["slug"]) && !unique(&schema, "Post", &["x"]));
     }
 
     #[test]

@@ -30,18 +30,7 @@ struct Suppression {
 
 /// Marks the findings of a file that its comments suppress, and says what is wrong with those comments. Findings of other files
 /// are left as they are.
-///
-/// ```
-/// # use stanchion_audit::{format::sample, hir::{Comment, Span}, suppress::suppress};
-/// let comment = Comment {
-///     span: Span { line: 4, column: 3, end_line: 4 },
-///     text: "stanchion-audit: ignore RC101 -- one process, started by hand".into(),
-/// };
-/// let mut findings = [sample()]; // it is on line 5
-/// assert!(suppress("src/store.ts", &[comment], &mut findings).is_empty());
-/// assert_eq!(findings[0].marks.suppressed.as_deref(), Some("one process, started by hand"));
-/// ```
-pub fn suppress(path: &str, comments: &[Comment], findings: &mut [Finding]) -> Vec<Note> {
+pub(crate) fn suppress(path: &str, comments: &[Comment], findings: &mut [Finding]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut all = read(path, comments, &mut notes);
     // By code and line: a hostile file has as many comments as lines, and must not cost their product with the findings.

@@ -70,6 +70,8 @@ pub(crate) enum Verb {
     Proxy(Box<ProxyArgs>),
     /// Look at the store: what it is, what weakens its promises, how to fix that, and whether it works
     Doctor(crate::doctor::DoctorArgs),
+    /// Find races in source code: what is read and written back while others write, and what else goes wrong together
+    Audit(Box<crate::audit_verb::AuditArgs>),
     /// Find the servers of MCP clients, and put `stanchion wrap` before them
     Init(crate::init::InitArgs),
     /// Take `stanchion wrap` away again

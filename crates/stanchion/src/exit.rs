@@ -9,10 +9,13 @@ pub(crate) const CODES: &[(u8, &str)] = &[
     (0, "done; or: the lock was busy and --if-busy skip was given"),
     (
         1,
-        "`demo`: a guarded call was lost; `doctor`: a promise does not hold; `memory check`, `memory repair`: the file is damaged; `memory import`: a part was not understood",
+        "`audit`: something was found; `demo`: a guarded call was lost; `doctor`: a promise does not hold; `memory check`, `memory repair`: the file is damaged; `memory import`: a part was not understood",
     ),
-    (2, "the command line is wrong"),
-    (3, "`doctor --strict`: something is weak"),
+    (2, "the command line is wrong; `audit`: or the configuration, the baseline, a model file"),
+    (
+        3,
+        "`audit`: something could not be analysed, and in the rest nothing was found; `doctor --strict`: something is weak",
+    ),
     (69, "the store cannot be reached"),
     (
         75,

@@ -1,6 +1,7 @@
 //! `stanchion`: the one binary. This file only chooses the verb and the exit code.
 
 mod audit;
+mod audit_verb;
 mod calls;
 mod claims;
 mod cli;
@@ -58,6 +59,7 @@ fn dispatch(cli: &Cli) -> Result<u8> {
         Verb::Init(args) => block_on(init::wrap(cli, args)),
         Verb::Unwrap(args) => block_on(init::unwrap(args)),
         Verb::Doctor(args) => block_on(doctor::run(cli, args)),
+        Verb::Audit(args) => Ok(audit_verb::run(args)),
         Verb::Demo(args) => demo::run(args),
         Verb::DemoWorker(args) => block_on(demo::worker(args)),
         Verb::Completions { shell } => Ok(help::completions(*shell)),

@@ -19,7 +19,7 @@ fn check(path: &str, table: Table) {
     for (family, text, expected) in table {
         let module = lower(Dialect::of(path).unwrap(), text).unwrap();
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
-        let hits = hits(&program, &models, &Schema::default(), Scope::Cluster, "several copies run");
+        let hits = hits(&program, &models, &Schema::default(), Scope::Cluster, "several copies run", &|_| {});
         let found: Vec<(&str, u32, u32)> = hits
             .found
             .iter()
@@ -61,6 +61,6 @@ fn hostile_programs_do_no_harm() {
     for (path, text) in all {
         let Some(module) = lower(Dialect::of(path).unwrap(), text) else { continue };
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
-        hits(&program, &models, &Schema::default(), Scope::Cluster, "");
+        hits(&program, &models, &Schema::default(), Scope::Cluster, "", &|_| {});
     }
 }

@@ -16,8 +16,8 @@ A code base begins with 100 points. Each finding takes some: high 15, medium 6, 
 three times that. 90 points or more are an A, 75 a B, 60 a C, 40 a D, less is an F.
 No grade is better than its worst finding: with a high one at most C, with a medium one at most B.
 An item that fails caps the grade at B, five failing items at D.
-Items that only a person can answer, and items about what the code does not have, count neither way. Without any item
-that passed or failed there is no grade.
+Items that only a person can answer, and items about what the code does not have, count neither way. Where nothing
+failed and fewer than three items passed, too little was seen for a grade, and there is none.
 ";
 
 /// Points per finding.
@@ -32,6 +32,8 @@ const fn points(severity: Severity) -> u32 {
 /// How often one code counts.
 const SAME_CODE_MOST: u32 = 3;
 const FAILING_MANY: usize = 5;
+/// Fewer items that passed are no ground for a grade.
+const PASSING_LEAST: usize = 3;
 
 /// From best to worst.
 ///
@@ -69,7 +71,7 @@ impl fmt::Display for Grade {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Score {
-    /// `None` if nothing was answered.
+    /// `None` if too little was answered.
     pub grade: Option<Grade>,
     /// Of 100.
     pub points: u32,
@@ -90,8 +92,12 @@ pub fn score(findings: &[Found<'_>], answers: &[Answer]) -> Score {
     let points = 100_u32.saturating_sub(lost(findings));
     let failing = answers.iter().filter(|answer| answer.state == State::Fail).count();
     let passing = answers.iter().filter(|answer| answer.state == State::Pass).count();
-    if failing + passing == 0 && findings.is_empty() {
-        return Score { grade: None, points, because: "nothing that an item is about was seen".to_owned() };
+    if failing == 0 && passing < PASSING_LEAST && findings.is_empty() {
+        let because = match passing {
+            0 => "nothing that an item is about was seen".to_owned(),
+            some => format!("only {some} of {} items could be answered", answers.len()),
+        };
+        return Score { grade: None, points, because };
     }
     let by_points = match points {
         90.. => Grade::A,

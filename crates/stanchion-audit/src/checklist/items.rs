@@ -147,7 +147,8 @@ pub const ITEMS: &[Item] = &[
         question: "An effect outside that may be tried again carries a key by which the other side knows it.",
         lists: &[List::SharedState],
         codes: &["RC402"],
-        about: &[Subject::Effect],
+        by_hand: true,
+        hint: "Callers repeat calls too: follow each effect back to a key that its caller gave.",
         ..EMPTY
     },
     Item {

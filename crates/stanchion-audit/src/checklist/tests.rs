@@ -77,8 +77,16 @@ fn the_grade_follows_the_rubric() {
 
 #[test]
 fn the_rubric_states_the_numbers_that_are_used() {
-    for number in ["high 15, medium 6, low 2", "90 points", "75 a B", "60 a C", "40 a D", "three times", "five failing"]
-    {
+    for number in [
+        "high 15, medium 6, low 2",
+        "90 points",
+        "75 a B",
+        "60 a C",
+        "40 a D",
+        "three times",
+        "five failing",
+        "fewer than three",
+    ] {
         assert!(RUBRIC.contains(number), "{number}");
     }
 }
@@ -87,6 +95,10 @@ fn the_rubric_states_the_numbers_that_are_used() {
 fn without_any_answer_there_is_no_grade() {
     let answers = fill(&[], &Deployment::default(), &[]);
     assert_eq!(score(&[], &answers).grade, None);
+    let few = fill(&[], &Deployment::default(), &[Subject::State, Subject::Timer]);
+    assert_eq!(score(&[], &few).because, "only 2 of 19 items could be answered");
+    let enough = fill(&[], &Deployment::default(), &[Subject::State, Subject::Timer, Subject::Hint]);
+    assert_eq!((score(&[], &few).grade, score(&[], &enough).grade), (None, Some(Grade::A)));
     assert!(text(&answers, &score(&[], &answers)).contains("Grade: none"));
     assert!(json(&answers, &score(&[], &answers))["grade"].is_null());
 }
@@ -103,4 +115,73 @@ fn renderings_name_evidence_and_bound_it() {
     let value = json(&answers, &score);
     assert_eq!(value["items"][0]["evidence"].as_array().unwrap().len(), 8);
     assert_eq!(value["items"][0]["item"]["id"], "guarded-updates");
+}
+
+/// Where each item stands in the lists that were published, in their order.
+const SHARED_STATE: [&str; 8] = [
+    "guarded-updates",
+    "lock-time",
+    "effect-keys",
+    "key-first",
+    "key-after-failure",
+    "key-age",
+    "race-tests",
+    "lock-failover",
+];
+const LOCKS: [&str; 7] =
+    ["lock-expires", "owner-only", "retry-pace", "fencing", "metrics", "lock-time", "lock-service-down"];
+
+#[test]
+fn every_item_of_both_published_lists_is_there() {
+    for (list, ids) in [(List::SharedState, &SHARED_STATE[..]), (List::Locks, &LOCKS[..])] {
+        for id in ids {
+            let item = ITEMS.iter().find(|item| item.id == *id).unwrap_or_else(|| panic!("no item {id}"));
+            assert!(item.lists.contains(&list), "{id} is of {list:?}");
+        }
+    }
+}
+
+/// For every item: what makes it fail, what makes it pass, and that it does neither without a reason.
+#[test]
+fn every_item_fails_on_its_findings_and_passes_only_when_its_subject_was_met() {
+    for item in ITEMS {
+        let of = |found: &[Found<'_>], seen: &[Subject]| state(&fill(found, &Deployment::default(), seen), item.id);
+        for code in item.codes {
+            assert_eq!(of(&[(code, "a.ts", 1, Severity::Low)], &[]), State::Fail, "{} {code}", item.id);
+        }
+        let other = ITEMS.iter().flat_map(|other| other.codes).find(|code| !item.codes.contains(code)).unwrap();
+        let unrelated = [(*other, "a.ts", 1, Severity::High)];
+        assert_ne!(of(&unrelated, &Subject::ALL), State::Fail, "{}", item.id);
+        let unmet: Vec<Subject> = Subject::ALL.into_iter().filter(|it| !item.about.contains(it)).collect();
+        if item.by_hand {
+            assert_eq!(of(&[], &Subject::ALL), State::ByHand, "{}", item.id);
+        } else {
+            assert_eq!(of(&[], &unmet), State::NotSeen, "{}", item.id);
+            for subject in item.about {
+                assert_eq!(of(&[], &[*subject]), State::Pass, "{}", item.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_every_item_and_the_rubric_word_for_word() {
+    let page = include_str!("../../../../docs/checklist.md");
+    let mut table = String::new();
+    for item in ITEMS {
+        let lists: Vec<&str> = item
+            .lists
+            .iter()
+            .map(|list| match list {
+                List::SharedState => "shared state",
+                List::Locks => "locks",
+                List::Added => "ours",
+            })
+            .collect();
+        let codes = if item.codes.is_empty() { "-".to_owned() } else { item.codes.join(", ") };
+        let rest = if item.by_hand { format!("by hand: {}", item.hint) } else { "pass, or not seen".to_owned() };
+        table += &format!("| `{}` | {} | {} | {codes} | {rest} |\n", item.id, item.question, lists.join(", "));
+    }
+    assert!(page.contains(&table), "docs/checklist.md has to have this:\n{table}");
+    assert!(page.contains(RUBRIC.trim()), "docs/checklist.md has to have this:\n{RUBRIC}");
 }

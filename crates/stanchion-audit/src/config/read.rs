@@ -8,7 +8,7 @@ use crate::catalogue::{self, RULES};
 use crate::error::{Error, line_of, nearest};
 use crate::finding::Severity;
 
-const KEYS: [&str; 7] = ["include", "exclude", "rules", "fail_on", "instances", "models", "model"];
+const KEYS: [&str; 6] = ["include", "exclude", "rules", "fail_on", "instances", "models"];
 
 /// `None` if a shared file says nothing about the audit.
 pub(super) fn read(path: &str, text: &str, is_shared: bool) -> Result<Option<Config>, Vec<Error>> {
@@ -18,20 +18,17 @@ pub(super) fn read(path: &str, text: &str, is_shared: bool) -> Result<Option<Con
     };
     let document = DeTable::parse(text).map_err(|error| vec![wrong(&error)])?;
     let mut reader = Reader { path, text, errors: vec![] };
-    let values: toml::Table = toml::from_str(text).map_err(|error| vec![wrong(&error)])?;
-    let (table, values) = if is_shared {
+    let table = if is_shared {
         let Some(audit) = document.get_ref().get("audit") else { return Ok(None) };
-        match (audit.get_ref().as_table(), values.get("audit").and_then(toml::Value::as_table)) {
-            (Some(table), Some(values)) => (table, values),
-            _ => {
-                reader.say(audit, "`audit` is not a table", "write [audit]");
-                return Err(reader.errors);
-            }
-        }
+        let Some(table) = audit.get_ref().as_table() else {
+            reader.say(audit, "`audit` is not a table", "write [audit]");
+            return Err(reader.errors);
+        };
+        table
     } else {
-        (document.get_ref(), &values)
+        document.get_ref()
     };
-    let config = reader.config(table, values);
+    let config = reader.config(table);
     let Reader { mut errors, .. } = reader;
     errors.sort_by_key(|error| error.line);
     if errors.is_empty() { Ok(Some(config)) } else { Err(errors) }
@@ -49,7 +46,7 @@ impl Reader<'_> {
         self.errors.push(Error::new(what).at(self.path, line).hint(hint));
     }
 
-    fn config(&mut self, table: &DeTable<'_>, values: &toml::Table) -> Config {
+    fn config(&mut self, table: &DeTable<'_>) -> Config {
         let mut config = Config::default();
         for (key, value) in table {
             match &**key.get_ref() {
@@ -59,13 +56,6 @@ impl Reader<'_> {
                 "fail_on" => config.fail_on = self.fail_on(value),
                 "instances" => config.instances = self.instances(value),
                 "models" => config.models = self.strings(value),
-                "model" => {
-                    let models = values.get("model").and_then(toml::Value::as_array);
-                    match models.filter(|models| models.iter().all(toml::Value::is_table)) {
-                        Some(models) => config.model.clone_from(models),
-                        None => self.say(key, "`model` is a list of tables", "write [[model]]"),
-                    }
-                }
                 other => {
                     let near = nearest(other, KEYS).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
                     let hint = format!("{near}allowed: {}", KEYS.join(", "));

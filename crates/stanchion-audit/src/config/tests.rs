@@ -7,13 +7,10 @@ fn errors(path: &str, text: &str) -> Vec<String> {
 #[test]
 fn everything_that_is_documented_is_understood() {
     let text = "include = ['src/**']\nexclude = ['**/gen/**', '!src/gen/keep.ts']\nfail_on = 'medium'\ninstances = 'many'\n\
-        models = ['my-models.toml']\n[rules]\nRC403 = 'off'\nfixed-temp-name = 'high'\nRC101 = 'on'\n\
-        [[model]]\ncall = 'a.b'\nanything = {deep = [1]}\n[[model]]\ncall = 'c'\n";
+        models = ['my-models.toml']\n[rules]\nRC403 = 'off'\nfixed-temp-name = 'high'\nRC101 = 'on'\n";
     let config = Config::parse(FILE, text).unwrap();
     assert_eq!((config.fail_on, config.instances), (Some(Severity::Medium), Some(Instances::Many)));
     assert_eq!(config.models, ["my-models.toml"]);
-    assert_eq!(config.model.len(), 2);
-    assert_eq!(config.model[0]["anything"]["deep"][0].as_integer(), Some(1));
     assert_eq!(config.severity("RC403", Severity::Low), None);
     assert_eq!(config.severity("RC303", Severity::Low), Some(Severity::High));
     assert_eq!(config.severity("RC101", Severity::Low), Some(Severity::Low));
@@ -39,7 +36,7 @@ fn all_that_is_wrong_is_said_at_once_with_lines() {
         "stanchion-audit.toml:3: this is a text; allowed: a list of texts",
         "stanchion-audit.toml:6: ",
         "stanchion-audit.toml:8: this is a number; allowed: texts",
-        "stanchion-audit.toml:9: `model` is a list of tables; write [[model]]",
+        "stanchion-audit.toml:9: there is no such key: `model`; did you mean `models`?",
         "stanchion-audit.toml:11: there is no rule `RC1O1`; did you mean `RC101`?",
         "stanchion-audit.toml:12: `of` is not understood here; allowed: \"off\", \"on\", \"low\", \"medium\", \"high\"",
         "stanchion-audit.toml:13: `false` is not understood here",
@@ -52,7 +49,7 @@ fn all_that_is_wrong_is_said_at_once_with_lines() {
 
 #[test]
 fn unknown_keys_are_refused_with_the_nearest_known_one() {
-    let all = "allowed: include, exclude, rules, fail_on, instances, models, model";
+    let all = "allowed: include, exclude, rules, fail_on, instances, models";
     let expected = format!("stanchion-audit.toml:1: there is no such key: `fail-on`; did you mean `fail_on`? {all}");
     assert_eq!(errors(FILE, "fail-on = 'high'"), [expected]);
     assert_eq!(errors(FILE, "zzz = 1"), [format!("stanchion-audit.toml:1: there is no such key: `zzz`; {all}")]);
@@ -68,10 +65,9 @@ fn broken_files_are_refused_with_their_line() {
 
 #[test]
 fn of_the_shared_file_only_its_table_counts() {
-    let text =
-        "[defaults]\nwait = '10s'\n[audit]\nfail_on = 'low'\n[audit.rules]\nRC101 = 'off'\n[[audit.model]]\nx = 1\n";
+    let text = "[defaults]\nwait = '10s'\n[audit]\nfail_on = 'low'\n[audit.rules]\nRC101 = 'off'\n";
     let config = Config::parse("a/stanchion.toml", text).unwrap();
-    assert_eq!((config.fail_on, config.model.len(), config.rules.len()), (Some(Severity::Low), 1, 1));
+    assert_eq!((config.fail_on, config.rules.len()), (Some(Severity::Low), 1));
     assert!(Config::parse(SHARED_FILE, "[defaults]\n").unwrap().rules.is_empty());
     assert!(errors(SHARED_FILE, "\n[audit]\nexlude = []")[0].starts_with("stanchion.toml:3: there is no such key"));
     assert!(errors(SHARED_FILE, "audit = 1")[0].contains("is not a table"));
@@ -87,4 +83,29 @@ fn two_files_that_speak_are_refused_and_one_is_found() {
     assert!(Config::find(folder.path()).unwrap_err()[0].to_string().contains("keep one"));
     fs::remove_file(folder.path().join(FILE)).unwrap();
     assert!(Config::find(folder.path()).is_ok());
+}
+
+#[test]
+fn the_command_line_chooses_rules_over_the_file() {
+    let mut config = Config::parse(FILE, "rules = {RC302 = 'off', RC303 = 'high', RC101 = 'off'}").unwrap();
+    config.select(&["rc30", "lost-update-row"]).unwrap();
+    config.ignore(&["RC301"]).unwrap();
+    let severity = |code| config.severity(code, Severity::Low);
+    assert_eq!(
+        (severity("RC302"), severity("RC303"), severity("RC102")),
+        (Some(Severity::Low), Some(Severity::High), Some(Severity::Low))
+    );
+    assert_eq!((severity("RC301"), severity("RC101"), severity("RC401")), (None, None, None));
+    for wrong in ["RC1O1", "", "lost", "RC9"] {
+        assert!(config.select(&[wrong]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn models_of_a_named_file_are_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.toml");
+    fs::write(&file, "models = ['m.toml']").unwrap();
+    let config = Config::read(&file).unwrap();
+    assert_eq!(config.models, [folder.path().join("m.toml").display().to_string()]);
 }

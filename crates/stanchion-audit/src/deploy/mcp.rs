@@ -11,7 +11,7 @@ const NPM: [&str; 5] =
 const SERVERS_MOST: usize = 100;
 const PYTHON: [&str; 2] = ["mcp", "fastmcp"];
 
-fn add(facts: &mut Facts<'_>, line: u32, what: &str) {
+pub(super) fn add(facts: &mut Facts<'_>, line: u32, what: &str) {
     let text = format!("{what}: each client starts its own process");
     facts.add(Kind::StdioMcp, Instances::Many(None), line, text);
 }

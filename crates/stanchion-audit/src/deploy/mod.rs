@@ -4,6 +4,7 @@
 //! one stands in Kubernetes manifests, compose files, commands with `--workers`, and in what an MCP server over stdio is.
 
 mod cloud;
+mod code;
 mod command;
 mod containers;
 mod fact;
@@ -84,10 +85,17 @@ impl Deployment {
         let mut files: Vec<_> = files.into_iter().filter(|(path, text)| is_read(path, text)).collect();
         files.sort_unstable();
         let mut facts = Facts { own_names: mcp::names(&files), ..Facts::default() };
+        let mut seen = code::Seen::default();
         for (path, text) in files {
             facts.path = path;
-            read_file(&mut facts, name_of(path), text);
+            if code::is_wanted(name_of(path)) {
+                seen.read(&mut facts, text);
+            }
+            if is_wanted(name_of(path)) {
+                read_file(&mut facts, name_of(path), text);
+            }
         }
+        seen.end(&mut facts);
         facts.found.sort();
         facts.found.dedup();
         facts.found.truncate(FACTS_MOST);
@@ -157,7 +165,7 @@ impl Facts<'_> {
 
 fn is_read(path: &str, text: &str) -> bool {
     text.len() <= TEXT_MOST
-        && is_wanted(name_of(path))
+        && (is_wanted(name_of(path)) || code::is_wanted(name_of(path)))
         && !matches!(Surface::of(path), Surface::Test | Surface::Example)
 }
 

@@ -253,3 +253,19 @@ fn broken_texts_say_nothing_and_do_not_harm() {
     assert!(said("run.sh", &"gunicorn a -w 2\n".repeat(200_000)).is_empty()); // too large
     assert_eq!(said("run.sh", &"gunicorn a -w 2\n".repeat(5_000)).len(), FACTS_MOST);
 }
+
+#[test]
+fn a_server_over_stdio_is_seen_in_its_code() {
+    let many = |files: &[(&str, &str)]| Deployment::read(files.iter().copied()).is_many();
+    assert!(many(&[("a.py", "from mcp.server.stdio import stdio_server\n")]));
+    assert!(many(&[("a.ts", "import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';")]));
+    assert!(many(&[("main.go", "server.ServeStdio(s)")]) && many(&[("main.rs", "use rmcp::transport::stdio;")]));
+    // The default, unless another transport is named somewhere.
+    let made = ("a.py", "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('a')\n");
+    assert!(many(&[made, ("b.py", "from a import mcp\nmcp.run()\n")]));
+    assert!(!many(&[made, ("b.py", "mcp.run(transport=\"streamable-http\")")]));
+    assert!(many(&[("a.py", "from fastmcp import FastMCP\nWAYS = ['stdio', 'streamable-http']\n")]));
+    // Comments, tests and clients say nothing.
+    assert!(!many(&[("a.py", "# transport=\"stdio\"\n"), ("tests/test_a.py", "stdio_server()\n")]));
+    assert!(!many(&[("a.py", "from mcp.client.stdio import stdio_client\nconfig = {'type': 'stdio'}\n")]));
+}

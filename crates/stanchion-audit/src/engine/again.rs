@@ -1,6 +1,7 @@
 //! Loops that try something again.
 
-use crate::hir::{Expr, ExprKind, Pattern, Stmt, StmtKind};
+use crate::hir::each::each_in;
+use crate::hir::{Expr, ExprKind, Loop, Pattern, Stmt, StmtKind};
 
 /// `x != nil` or `x == nil`: the variable, and whether something is asked for.
 pub(super) fn compared(cond: &Expr) -> Option<(&str, bool)> {
@@ -12,8 +13,32 @@ pub(super) fn compared(cond: &Expr) -> Option<(&str, bool)> {
     }
 }
 
+/// A loop that tries again what failed, and does not go on to the next of several things.
+pub(super) fn is_retry(found: &Loop) -> bool {
+    tries_again(&found.body)
+        && match &found.each {
+            // Through a range, or whatever a library gives for this.
+            None | Some((_, Expr { kind: ExprKind::Call(_), .. })) => true,
+            Some((Pattern::Name(item), _)) => !tried(&found.body, item),
+            Some(_) => false,
+        }
+}
+
+/// Whether what is tried is about this variable.
+fn tried(body: &[Stmt], item: &str) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Try { body, .. } => {
+            let mut uses = false;
+            each_in(body, &mut |expr| uses |= matches!(&expr.kind, ExprKind::Name(name) if name == item));
+            uses
+        }
+        StmtKind::Block(body) => tried(body, item),
+        _ => false,
+    })
+}
+
 /// A loop that leaves when something succeeds, and goes on when it fails.
-pub(super) fn tries_again(body: &[Stmt]) -> bool {
+fn tries_again(body: &[Stmt]) -> bool {
     asks_again(body)
         || body.iter().any(|stmt| match &stmt.kind {
             StmtKind::Try { body, handlers, .. } => {

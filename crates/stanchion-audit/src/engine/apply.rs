@@ -92,7 +92,7 @@ impl Engine<'_> {
             "consumer" => self.handler(known, Entry::Consumer),
             "hook" => self.handler(known, Entry::Hook),
             "timer" => {
-                self.emit(What::Starts { every: true, ordered: false }, None, &Origins::default(), known.span);
+                self.emit(What::Starts, None, &Origins::default(), known.span);
                 self.handler(known, Entry::Timer)
             }
             "retry" => {
@@ -147,6 +147,11 @@ impl Engine<'_> {
                 let origins = known.origins();
                 known.at().unwrap_or_else(|| self.result(known)).from(&origins)
             }
+            // `of.get("name")` is `of["name"]`.
+            "member" => match (known.this, known.at().as_ref().and_then(Value::as_text)) {
+                (Some(this), Some(name)) => self.member(this, name, known.span).from(&known.origins()),
+                _ => self.result(known),
+            },
             // What is bound to a statement, in order.
             "list" => {
                 let items: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
@@ -277,6 +282,14 @@ impl Engine<'_> {
         });
         let id = self.emit(What::Effect(Effect { method, keyed, safe }), resource, &known.origins(), known.span);
         self.result(known).from(&Origins::one(id))
+    }
+
+    /// What a loop goes through, if a model says what that does: the call `for`.
+    pub(super) fn gone_through(&mut self, of: Value, span: Span) -> Value {
+        let models = self.models;
+        let Some(kind) = of.kind() else { return of };
+        let Some(model) = models.call(self.language(self.file()), kind, "for") else { return of };
+        self.does(&Known { model, this: Some(&of), args: &Vec::new(), name: "for", span, pass: None })
     }
 
     /// A statement that was put together runs when somebody wants its result.

@@ -94,9 +94,20 @@ impl Engine<'_> {
         }
     }
 
+    /// `res.json = (body) => …`: a function that is put into what the caller gave is called by the caller later.
+    fn put_into_unknown(&mut self, of: &Value, value: &Value, span: Span) {
+        let is_given = matches!(of.shape, Shape::Unknown) && of.name.starts_with('$');
+        if is_given && !self.here.early && matches!(value.shape, Shape::Func(_)) {
+            self.call_unknown(of, vec![(None, value.clone())], span);
+        }
+    }
+
     pub(super) fn set_field(&mut self, of: &Value, name: &str, value: &Value, span: Span) {
         self.tracked_set(of, name, value, span);
-        let Some(object) = of.object() else { return };
+        let Some(object) = of.object() else {
+            self.put_into_unknown(of, value, span);
+            return;
+        };
         // An object's own lock is for whoever has the object.
         self.made.remove(&value.name);
         let value = &if object.shared { value.shared() } else { value.clone() };

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::caught::takes_empty;
+use super::caught::{is_refused, takes_empty};
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::value::{Origins, Scope as Vars, Value};
@@ -29,6 +29,21 @@ impl Engine<'_> {
         tried.fold(by_guards, |all, event| all.with(&Origins::one(event.id)))
     }
 
+    /// What was inserted since then, or is committed since then, is inserted once: the database sees to it.
+    fn refused(&mut self, first: usize) {
+        let ends = self.log().iter().skip(first).filter(|event| matches!(event.what, What::End { .. }));
+        let ended: Vec<EventId> = ends.filter_map(|event| event.transaction).collect();
+        for (at, event) in self.log_mut().iter_mut().enumerate() {
+            let inside = at >= first || event.transaction.is_some_and(|begin| ended.contains(&begin));
+            if let What::Write(write) = &mut event.what
+                && inside
+                && write.inserts
+            {
+                write.creates = true;
+            }
+        }
+    }
+
     pub(super) fn attempt(
         &mut self,
         body: &[Stmt],
@@ -44,8 +59,13 @@ impl Engine<'_> {
         self.here.tried.push(Origins::default());
         let mut flow = self.block(body, scope);
         if handlers.iter().any(takes_empty) {
+            // What is done in the same block is not done when the read fails.
+            let end = if self.here.early { 0 } else { EventId::try_from(self.log().len()).unwrap_or(EventId::MAX) };
             let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
-            reads.for_each(|event| event.swallowed = true);
+            reads.for_each(|event| event.swallowed = event.swallowed.or(Some(end)));
+        }
+        if handlers.iter().any(is_refused) {
+            self.refused(first);
         }
         if flow == Flow::Next {
             flow = self.block(otherwise, scope);

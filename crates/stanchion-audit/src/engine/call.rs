@@ -133,7 +133,15 @@ impl Engine<'_> {
     /// Runs an entry point.
     pub(super) fn call_handler(&mut self, handler: &Value, args: Args, site: Site) -> Value {
         if let Shape::Func(closure) = &handler.shape {
-            return self.call_closure(&Rc::clone(closure), args, site);
+            let closure = Rc::clone(closure);
+            let found = self.module(closure.file).functions.get(closure.function);
+            // A context manager that a library enters: its block is not ours to see.
+            if found.is_some_and(|found| found.is_generator && is_context_manager(found)) {
+                let (body, scope) = (Rc::from([]), Rc::clone(&closure.scope));
+                let at_yield = AtYield { body, bind: None, scope, frame: self.frames.len() };
+                return self.call_generator(&closure, args, site, at_yield);
+            }
+            return self.call_closure(&closure, args, site);
         }
         let file = handler.closure().map_or(site.file, |closure| closure.file);
         self.frames.push(Frame::new(file, 0, site, None));
@@ -349,7 +357,7 @@ fn is_context_manager(function: &Function) -> bool {
 }
 
 /// `a.b.c` as text.
-pub(super) fn path_of(expr: &Expr) -> Option<String> {
+pub(crate) fn path_of(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.clone()),
         ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),

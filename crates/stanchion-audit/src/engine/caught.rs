@@ -25,6 +25,30 @@ pub(super) fn takes_empty(handler: &Handler) -> bool {
     gives_empty(&handler.body)
 }
 
+/// Errors by which databases say that there is one already.
+const REFUSED: [&str; 8] = [
+    "IntegrityError",
+    "UniqueViolation",
+    "UniqueViolationError",
+    "DuplicateKeyError",
+    "UniqueConstraintError",
+    "ConstraintError",
+    "DuplicateEntryError",
+    "AlreadyExists",
+];
+
+/// Counts on the database to refuse the second one.
+pub(super) fn is_refused(handler: &Handler) -> bool {
+    let is = |expr: &Expr| {
+        let path = path_of(expr).unwrap_or_default();
+        REFUSED.contains(&path.rsplit('.').next().unwrap_or_default())
+    };
+    handler.catches.iter().any(|caught| match &caught.kind {
+        ExprKind::List(items) => items.iter().any(is),
+        _ => is(caught),
+    })
+}
+
 /// Goes on with something empty, whatever went wrong.
 pub(super) fn gives_empty(body: &[Stmt]) -> bool {
     let looks = body.iter().any(|stmt| {

@@ -104,6 +104,7 @@ impl Engine<'_> {
                 let mut origins = Origins::default();
                 for (pattern, of) in each {
                     let of = self.eval(of, &inner);
+                    let of = self.gone_through(of, expr.span);
                     origins = origins.with(&of.deep_origins());
                     let item = Value::unknown(format!("{}[]", of.name)).from(&of.deep_origins());
                     self.assign(pattern, &item, &inner, true);

@@ -67,6 +67,8 @@ pub(crate) struct Held {
 pub(crate) enum What {
     Read {
         locks: bool,
+        /// Columns that it asks for by their values.
+        by: Vec<Rc<str>>,
     },
     /// Only whether it is there.
     Check,
@@ -84,22 +86,22 @@ pub(crate) enum What {
         immediate: bool,
         serializable: bool,
     },
-    End {
-        commits: bool,
-    },
+    End,
     Suspend,
     Effect(Effect),
     Sleep {
         growing: bool,
         random: bool,
     },
-    /// A function is given away to run by itself, again and again (`every`) or on a call from outside.
-    Starts {
-        every: bool,
-        ordered: bool,
-    },
+    /// A function is given away to run by itself, again and again.
+    Starts,
     /// A connection goes back into its pool.
     GivenBack,
+}
+
+impl What {
+    /// The whole of something is read.
+    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new() };
 }
 
 /// How something is written.
@@ -119,8 +121,6 @@ pub(crate) struct Write {
     pub(crate) publishes: bool,
     /// The same whatever was read.
     pub(crate) constant: bool,
-    /// With an end of its own: a ttl.
-    pub(crate) expires: bool,
     /// Its ttl in seconds, if it is known.
     pub(crate) ttl: Option<f64>,
     /// Columns of an update.
@@ -129,8 +129,6 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
-    /// Columns of its condition.
-    pub(crate) filter: Vec<Rc<str>>,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
 }
@@ -221,7 +219,7 @@ pub(crate) struct Event {
     /// Nobody waits for it.
     pub(crate) detached: bool,
     /// If it fails, something empty takes its place.
-    pub(crate) swallowed: bool,
+    pub(crate) swallowed: Option<EventId>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,
 }

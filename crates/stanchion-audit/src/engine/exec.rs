@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use super::again::{compared, tries_again};
+use super::again::{compared, is_retry};
 use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, Engine};
-use crate::hir::{Arm, Expr, Language, Loop, Pattern, Stmt, StmtKind};
+use crate::hir::{Arm, Expr, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +91,17 @@ impl Engine<'_> {
                 Flow::Leaves
             }
             StmtKind::If { cond, then, other } => self.branch(cond, then, other, scope),
-            StmtKind::Loop(found) => self.repeat(found, scope),
+            StmtKind::Loop(found) => self.repeat(found, stmt.span, scope),
             StmtKind::Try { body, handlers, otherwise, finally } => {
                 self.attempt(body, handlers, otherwise, finally, scope)
             }
-            StmtKind::With { items, body, .. } => self.with(items, body, scope),
+            StmtKind::With { items, body, is_async } => {
+                // Whoever enters may have to wait.
+                if *is_async {
+                    self.suspend(stmt.span);
+                }
+                self.with(items, body, scope)
+            }
             StmtKind::Switch { subject, arms } => self.switch(subject, arms, scope),
             StmtKind::Defer(expr) => {
                 if let Some(frame) = self.frames.last_mut() {
@@ -220,7 +226,7 @@ impl Engine<'_> {
         }
     }
 
-    fn repeat(&mut self, found: &Loop, scope: &Rc<Vars>) -> Flow {
+    fn repeat(&mut self, found: &Loop, span: Span, scope: &Rc<Vars>) -> Flow {
         let inner = self.inside(scope);
         self.run_block(&found.init, &inner);
         let id = self.new_branch();
@@ -230,6 +236,7 @@ impl Engine<'_> {
             let of = self.eval(of, &inner);
             // Whoever goes through the rows runs the statement.
             let of = self.settled(of, found.body.first().map_or_else(Default::default, |stmt| stmt.span));
+            let of = self.gone_through(of, span);
             if found.is_async {
                 self.suspend(found.body.first().map_or_else(Default::default, |stmt| stmt.span));
             }
@@ -240,7 +247,7 @@ impl Engine<'_> {
             };
             self.assign(pattern, &item, &inner, true);
         }
-        let retries = u32::from(tries_again(&found.body));
+        let retries = u32::from(is_retry(found));
         self.here.retries += retries;
         let flow = self.arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);

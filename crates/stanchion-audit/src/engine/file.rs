@@ -35,7 +35,7 @@ impl Engine<'_> {
             }
             (_, "read") if matches!(&*path, "0" | "/dev/stdin") => self.input(known),
             (_, "read") => {
-                let id = self.emit(What::Read { locks: false }, resource(), &none, known.span);
+                let id = self.emit(What::READ, resource(), &none, known.span);
                 Value::unknown(format!("content of {path}")).from(&Origins::one(id))
             }
             (_, "check") => {
@@ -88,11 +88,11 @@ impl Engine<'_> {
             (_, "rename") => {
                 let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| to.name);
                 // What is moved into place derives from what was written to the other file.
-                let written = self.events.iter().rev().find(|event| {
+                let written = self.events.iter().filter(|event| {
                     matches!(event.what, What::Write(_))
                         && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == path)
                 });
-                let deps = written.map(|event| event.deps.clone()).unwrap_or_default();
+                let deps = written.fold(Origins::default(), |all, event| all.with(&event.deps));
                 let resource = Resource { kind: Kind::File, name: to, part: None, scope: Scope::Host };
                 let write = Write { whole: true, publishes: true, from: Some(path), ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
@@ -148,6 +148,9 @@ impl Engine<'_> {
         if self.models.call(language, kind, "read").is_some_and(|call| call.does == "input") {
             return self.input(known);
         }
+        if !kind.starts_with("file.") {
+            return self.result(known);
+        }
         let resource = Resource { kind: Kind::File, name: Rc::clone(&file.name), part: None, scope: Scope::Host };
         match known.model.how.as_deref() {
             Some("write") => {
@@ -159,7 +162,7 @@ impl Engine<'_> {
                 Value::null()
             }
             _ => {
-                let id = self.emit(What::Read { locks: false }, Some(resource), &Origins::default(), known.span);
+                let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
                 Value::unknown(format!("content of {}", file.name)).from(&Origins::one(id))
             }
         }

@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
-use super::value::{Origins, Scope as Vars, Shape, Value};
-use crate::hir::{Expr, ExprKind};
+use super::class::BASES_DEEP;
+use super::value::{Object, Origins, Scope as Vars, Shape, Value};
+use crate::hir::{Expr, ExprKind, Language};
 
 impl Engine<'_> {
     /// Whether what it is given runs by itself.
@@ -56,8 +57,39 @@ impl Engine<'_> {
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
         match self.find(&scope, name)?.0.value.shape {
-            Shape::Class(file, class) => Some(self.instance(file, class)),
+            Shape::Class(file, class) => {
+                let found = self.instance(file, class);
+                Some(if self.is_record(file, class) { own(&found) } else { found })
+            }
             _ => None,
         }
     }
+
+    /// A class of data without a constructor, of its own or inherited: whoever is given one has it for himself.
+    fn is_record(&mut self, file: usize, class: usize) -> bool {
+        if self.language(file) != Language::Python {
+            return false;
+        }
+        let (mut at, mut holds) = ((file, class), false);
+        for _ in 0..BASES_DEEP {
+            let Some(found) = self.module(at.0).classes.get(at.1) else { break };
+            if found.methods.iter().any(|(name, _)| name == "constructor") {
+                return false;
+            }
+            holds |= found.fields.iter().any(|field| !field.is_static);
+            match self.base(at.0, at.1) {
+                Some(base) => at = base,
+                None => break,
+            }
+        }
+        holds
+    }
+}
+
+/// A copy that nobody else has.
+fn own(value: &Value) -> Value {
+    let Shape::Object(object) = &value.shape else { return value.clone() };
+    let fields = object.fields.borrow().clone();
+    let copy = Object { fields: Rc::new(fields.into()), shared: false, ..object.clone() };
+    Value { shape: Shape::Object(copy), ..value.clone() }
 }

@@ -48,7 +48,7 @@ impl Engine<'_> {
                 Value::null()
             }
             "get" => {
-                let id = self.emit(What::Read { locks: false }, Some(resource), &Origins::default(), known.span);
+                let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
                 Value::unknown(format!("{}({name})", known.name)).from(&Origins::one(id))
             }
             "check" => {
@@ -74,12 +74,12 @@ impl Engine<'_> {
                         open: false,
                         session: false,
                     };
-                    let write = Write { creates: true, expires, ttl: ttl(words, known), ..Write::default() };
+                    let write = Write { creates: true, ttl: ttl(words, known), ..Write::default() };
                     let id = self.emit(What::Write(write), Some(resource), &deps, known.span);
                     self.take(acquire, &Origins::one(id), known.span);
                     return Value::unknown(format!("set {name}")).from(&Origins::one(id));
                 }
-                let write = Write { whole: !creates, compares, creates, expires, ..Write::default() };
+                let write = Write { whole: !creates, compares, creates, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }

@@ -14,7 +14,7 @@ impl Engine<'_> {
         if !is_data(&value) {
             return value;
         }
-        let id = self.memory_event(What::Read { locks: false }, name, &value.origins, span);
+        let id = self.memory_event(What::READ, name, &value.origins, span);
         // A collection is known by where it is kept, so that changes of it can be told.
         let mut value = value;
         if matches!(&value.shape, Shape::Api(kind) if &**kind == COLLECTION) {
@@ -29,6 +29,7 @@ impl Engine<'_> {
         let again = self.events.iter().rev().take(32).find(|event| {
             matches!(event.what, What::Read { .. })
                 && event.suspends == suspends
+                && event.held.len() == self.here.held.len()
                 && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && &*r.name == name)
         });
         if let (What::Read { .. }, Some(again)) = (&what, again) {

@@ -34,6 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
+pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
 use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
@@ -66,6 +67,13 @@ pub(crate) struct Root {
     function: Rc<Closure>,
     /// What is called: the function, with what its decorators put around it.
     handler: Value,
+}
+
+impl Root {
+    /// The function that is run: its file, and which one there.
+    pub(crate) fn handles(&self) -> (usize, FunctionId) {
+        (self.function.file, self.function.function)
+    }
 }
 
 /// What one entry point does.
@@ -346,7 +354,7 @@ impl<'p> Engine<'p> {
             handler: here.handler > 0,
             told: here.handler > 0 && here.path.len() > here.handler_from,
             detached: here.detached > 0,
-            swallowed: false,
+            swallowed: None,
             early: here.early,
         };
         if here.early { Rc::make_mut(&mut self.early) } else { &mut self.events }.push(event);

@@ -22,7 +22,7 @@ impl Engine<'_> {
             if let Some(event) = self.events.get_mut(id as usize)
                 && matches!(event.what, What::Read { .. })
             {
-                event.swallowed = true;
+                event.swallowed = Some(0);
             }
         }
     }

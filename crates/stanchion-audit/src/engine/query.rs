@@ -185,10 +185,10 @@ impl Engine<'_> {
         let resource = Resource { kind: query.store, name: Rc::clone(&table), part, scope: Scope::Cluster };
         self.begins(&query.kind, !matches!(query.verb, Verb::Find | Verb::Count), span);
         let deps = query.set.as_ref().map(Value::deep_origins).unwrap_or_default();
-        let filter: Vec<Rc<str>> = query.filter.iter().map(|condition| Rc::clone(&condition.column)).collect();
         let write = match query.verb {
             Verb::Find | Verb::Count => {
-                let what = What::Read { locks: query.locks };
+                let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
+                let what = What::Read { locks: query.locks, by: by.collect() };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
@@ -203,14 +203,14 @@ impl Engine<'_> {
                             || many && !is_identity(&condition.column) && self.is_stored(&condition.origins)
                     });
                 let decided = self.decided(&columns);
-                Write { whole: !relative, relative, compares, columns, filter, decided, ..Write::default() }
+                Write { whole: !relative, relative, compares, columns, decided, ..Write::default() }
             }
             Verb::Insert => {
                 let columns = query.set.as_ref().map(columns).unwrap_or_default();
                 Write { inserts: true, creates: query.creates, columns, ..Write::default() }
             }
             Verb::Upsert => Write { creates: true, whole: true, ..Write::default() },
-            Verb::Delete => Write { deletes: true, filter, ..Write::default() },
+            Verb::Delete => Write { deletes: true, ..Write::default() },
         };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
         let back = Value::unknown(format!("rows of {table}@{}", span.line));

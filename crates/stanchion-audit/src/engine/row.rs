@@ -72,7 +72,7 @@ impl Engine<'_> {
                         self.settled(all, known.span)
                     }
                 };
-                self.emit(What::End { commits: true }, None, &Origins::default(), known.span);
+                self.emit(What::End, None, &Origins::default(), known.span);
                 self.here.transaction = outer;
                 back
             }
@@ -83,7 +83,7 @@ impl Engine<'_> {
                 Value::null()
             }
             ("sql", "end") => {
-                self.emit(What::End { commits: true }, None, &Origins::default(), known.span);
+                self.emit(What::End, None, &Origins::default(), known.span);
                 self.here.transaction = None;
                 Value::null()
             }
@@ -214,12 +214,14 @@ impl Engine<'_> {
         let part = self.part_of(statement, bound);
         let resource = Resource { kind: Kind::Table, name: table, part, scope: Scope::Cluster };
         let deps = bound.deps(statement);
-        let filter: Vec<Rc<str>> = statement.filter.iter().map(|condition| condition.column.as_str().into()).collect();
         let columns: Vec<Rc<str>> = statement.set.iter().map(|set| set.column.as_str().into()).collect();
         let write = match statement.verb {
             Verb::Select => {
                 let locks = statement.for_update || statement.for_share;
-                let id = self.emit(What::Read { locks }, Some(resource), &Origins::default(), span);
+                let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
+                let by = statement.filter.iter().filter(equal).map(|condition| condition.column.as_str().into());
+                let what = What::Read { locks, by: by.collect() };
+                let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
             Verb::Begin { mode, isolation } => {
@@ -240,7 +242,7 @@ impl Engine<'_> {
                 return Origins::default();
             }
             Verb::Commit | Verb::Rollback => {
-                self.emit(What::End { commits: statement.verb == Verb::Commit }, None, &Origins::default(), span);
+                self.emit(What::End, None, &Origins::default(), span);
                 self.here.transaction = None;
                 return Origins::default();
             }
@@ -257,7 +259,7 @@ impl Engine<'_> {
                     });
                 let raised = raised(statement, bound, known);
                 let decided = self.decided(&columns);
-                Write { decided, whole: !relative, relative, compares, columns, filter, raised, ..Write::default() }
+                Write { decided, whole: !relative, relative, compares, columns, raised, ..Write::default() }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
@@ -268,7 +270,7 @@ impl Engine<'_> {
                 let relative = !statement.set.is_empty() && statement.set.iter().all(|set| set.relative);
                 Write { whole: !relative, relative, creates: true, columns, ..Write::default() }
             }
-            Verb::Delete => Write { deletes: true, filter, ..Write::default() },
+            Verb::Delete => Write { deletes: true, ..Write::default() },
             _ => return Origins::default(),
         };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);

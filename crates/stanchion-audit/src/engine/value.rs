@@ -18,6 +18,8 @@ pub(crate) struct Origins(Option<Rc<[EventId]>>);
 const ORIGINS_MOST: usize = 32;
 /// Names longer than this are cut and told apart by their length and a sum.
 const NAME_MOST: usize = 160;
+/// Results of one function.
+const JOINED_MOST: usize = 8;
 /// Functions inside functions inside functions.
 const WRAPPED_DEEP: usize = 8;
 /// Text of the program keeps so much more: it may be a statement.
@@ -246,13 +248,20 @@ impl Value {
             _ if value.is_vague() => 1,
             _ => 2,
         };
-        // What is known of one of them is better than nothing; of two that are known, the later one counts.
-        let (shape, name) = if known(other) >= known(self) {
-            (other.shape.clone(), Rc::clone(&other.name))
-        } else {
-            (self.shape.clone(), Rc::clone(&self.name))
-        };
-        Self { origins, shape, name }
+        // Several results are joined one by one.
+        if let (Shape::List(one), Shape::List(two)) = (&self.shape, &other.shape)
+            && one.len() == two.len()
+            && one.len() <= JOINED_MOST
+        {
+            let items: Vec<Self> = one.iter().zip(two.iter()).map(|(one, two)| one.join(two)).collect();
+            return Self { origins, shape: Shape::List(items.into()), name: Rc::clone(&other.name) };
+        }
+        // What is known of one of them is better than nothing; of two that are known, the later one counts. What the
+        // other one holds may be what was meant.
+        let (kept, left) = if known(other) >= known(self) { (other, self) } else { (self, other) };
+        let held = matches!(left.shape, Shape::List(_)) || left.object().is_some_and(|object| object.class.is_none());
+        let origins = if held { origins.with(&left.deep_origins()) } else { origins };
+        Self { origins, shape: kept.shape.clone(), name: Rc::clone(&kept.name) }
     }
 
     /// The same, where others can reach it.

@@ -63,6 +63,10 @@ pub struct Report {
     pub lines: usize,
     /// How long it took.
     pub millis: u64,
+    /// How many files and folders were not analysed; the notes say why.
+    pub left_out: usize,
+    /// How many files were not understood as a whole, and how many entry points not followed to their end.
+    pub partly: usize,
 }
 
 impl Report {
@@ -90,6 +94,18 @@ impl Report {
         self.open().any(|finding| finding.severity >= on)
     }
 
+    /// The line that closes a run: how much was found, in how much, how quickly, and what was left out.
+    ///
+    /// ```
+    /// # use stanchion_audit::format::{Report, sample};
+    /// let report = Report { findings: vec![sample()], files: 2, lines: 30, millis: 4, left_out: 1, ..Report::default() };
+    /// assert_eq!(report.closing(), "1 finding (1 high) in 2 files, 30 lines, 4 ms; 1 not analysed");
+    /// ```
+    #[must_use]
+    pub fn closing(&self) -> String {
+        self.summary().line()
+    }
+
     pub(crate) fn summary(&self) -> Summary {
         let mut rules = BTreeMap::new();
         for finding in self.open() {
@@ -106,6 +122,8 @@ impl Report {
             files: self.files,
             lines: self.lines,
             millis: self.millis,
+            left_out: self.left_out,
+            partly: self.partly,
             findings: self.open().count(),
             high: sum(|count| count.high),
             medium: sum(|count| count.medium),
@@ -124,6 +142,8 @@ pub(crate) struct Summary {
     pub(crate) files: usize,
     pub(crate) lines: usize,
     pub(crate) millis: u64,
+    pub(crate) left_out: usize,
+    pub(crate) partly: usize,
     pub(crate) findings: usize,
     pub(crate) high: usize,
     pub(crate) medium: usize,
@@ -132,6 +152,37 @@ pub(crate) struct Summary {
     pub(crate) known: usize,
     pub(crate) gone: usize,
     pub(crate) rules: BTreeMap<&'static str, Count>,
+}
+
+impl Summary {
+    fn line(&self) -> String {
+        let plural =
+            |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
+        let listed = |parts: &[(usize, &str)]| {
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
+            parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+        };
+        let found = match self.findings {
+            0 => "no findings".to_owned(),
+            count => {
+                let by = listed(&[(self.high, "high"), (self.medium, "medium"), (self.low, "low")]);
+                format!("{} ({by})", plural(count, "finding"))
+            }
+        };
+        let (files, lines) = (plural(self.files, "file"), plural(self.lines, "line"));
+        let mut line = format!("{found} in {files}, {lines}, {} ms", self.millis);
+        let others = listed(&[
+            (self.left_out, "not analysed"),
+            (self.partly, "in part only"),
+            (self.suppressed, "suppressed"),
+            (self.known, "in the baseline"),
+            (self.gone, "gone from the baseline"),
+        ]);
+        if !others.is_empty() {
+            line.push_str(&format!("; {others}"));
+        }
+        line
+    }
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -319,7 +370,7 @@ pub(crate) mod tests {
         findings[2].marks.known = Some(true);
         findings[0].marks.known = Some(false);
         let notes = vec![Note { path: "big.js".into(), line: 0, text: "too large: not analysed".into() }];
-        Report { findings, notes, gone: vec![], files: 12, lines: 3456, millis: 78 }
+        Report { findings, notes, gone: vec![], files: 12, lines: 3456, millis: 78, left_out: 1, partly: 0 }
     }
 
     #[test]

@@ -17,7 +17,7 @@ const TAB: usize = 4;
 #[derive(Default)]
 struct Shown {
     roles: Vec<Role>,
-    notes: Vec<String>,
+    notes: Vec<(Role, String)>,
 }
 
 /// The excerpts, file by file in the order of the flow.
@@ -65,7 +65,16 @@ fn shown<'a>(steps: impl Iterator<Item = &'a Step>) -> BTreeMap<u32, Shown> {
             }
         }
         if let (false, Some(entry)) = (step.note.is_empty(), shown.get_mut(&step.line)) {
-            entry.notes.push(format!("{}: {}", step.role, step.note));
+            entry.notes.push((step.role, step.note.clone()));
+        }
+    }
+    for line in shown.values_mut() {
+        // That others can run is said once: in the margin, or below what the line does besides.
+        let is_window = |role: &Role| *role == Role::Window;
+        if line.roles.iter().all(is_window) {
+            line.notes.retain(|(role, _)| !is_window(role));
+        } else {
+            line.roles.retain(|role| !is_window(role));
         }
     }
     shown
@@ -86,8 +95,8 @@ fn excerpt(text: &mut String, shown: &BTreeMap<u32, Shown>, lines: &Lines, paint
         before = Some(number);
         let label: Vec<_> = line.roles.iter().map(|role| role.as_str()).collect();
         row(text, &label.join("+"), number, lines, paint, digits, room, indent);
-        for note in &line.notes {
-            let note = cut(&super::flat(note), room.saturating_sub(2));
+        for (role, note) in &line.notes {
+            let note = cut(&super::flat(&format!("{role}: {note}")), room.saturating_sub(2));
             let _ =
                 writeln!(text, "{:w$} {} {}", "", paint.dim("|"), paint.note(&format!("^ {note}")), w = digits + 10);
         }

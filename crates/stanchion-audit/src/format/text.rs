@@ -4,9 +4,13 @@ use std::io::{self, Write};
 
 use super::snippet::{self, cut};
 use super::{Look, Report, Summary, flat, lines};
-use crate::finding::{Finding, Severity, Sources};
+use crate::finding::{Finding, Severity, Sources, Surface};
 
-/// Writes each open finding with its excerpt, then the notes, then a table by rule and severity.
+/// More notes would hide the findings.
+const NOTES_MOST: usize = 20;
+
+/// Writes each open finding with its excerpt, then the notes, then a table if there are several rules, and one line
+/// with the sums.
 ///
 /// # Errors
 /// Those of `out`.
@@ -26,8 +30,11 @@ pub fn write(out: &mut impl Write, report: &Report, sources: Sources<'_>, look: 
         one(out, finding, sources, paint, width)?;
         writeln!(out)?;
     }
-    for note in &report.notes {
+    for note in report.notes.iter().take(NOTES_MOST) {
         paragraph(out, paint, "note", &note.to_string(), width)?;
+    }
+    if let Some(more) = report.notes.len().checked_sub(NOTES_MOST).filter(|more| *more > 0) {
+        paragraph(out, paint, "note", &format!("and {more} more; the format json has all of them"), width)?;
     }
     if !report.notes.is_empty() {
         writeln!(out)?;
@@ -44,7 +51,13 @@ fn one(out: &mut impl Write, finding: &Finding, sources: Sources<'_>, paint: Pai
     let place = flat(&format!("{}:{}{function}", finding.path, lines(finding.line, finding.end_line)));
     writeln!(out, "  {} {place}", paint.dim("-->"))?;
     out.write_all(snippet::write(finding, sources, paint, width).as_bytes())?;
-    let facts = format!("{confidence} confidence, scope {scope}, {} code, {}", finding.surface, finding.resource);
+    let mut facts = format!("{confidence} confidence, scope {scope}");
+    if finding.surface != Surface::Product {
+        facts.push_str(&format!(", {} code", finding.surface));
+    }
+    if !finding.resource.is_empty() {
+        facts.push_str(&format!(", {}", finding.resource));
+    }
     let parts =
         [("what", &facts), ("why", &finding.why), ("fix", &finding.fix.plain), ("stanchion", &finding.fix.stanchion)];
     parts
@@ -63,7 +76,7 @@ fn paragraph(out: &mut impl Write, paint: Paint, word: &str, text: &str, width: 
 }
 
 fn table(out: &mut impl Write, summary: &Summary, paint: Paint, width: usize) -> io::Result<()> {
-    if !summary.rules.is_empty() {
+    if summary.rules.len() > 1 {
         let names = summary.rules.values().map(|count| count.name.chars().count()).max().unwrap_or(0);
         let names = names.clamp(4, width.saturating_sub(32).max(4));
         writeln!(
@@ -78,19 +91,7 @@ fn table(out: &mut impl Write, summary: &Summary, paint: Paint, width: usize) ->
         let Summary { high, medium, low, .. } = summary;
         writeln!(out, "{:<6} {:<names$} {high:>6} {medium:>6} {low:>6}\n", "", "all")?;
     }
-    let plural = |count: usize, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
-    let mut line = match summary.findings {
-        0 => "no findings".to_owned(),
-        count => plural(count, "finding"),
-    };
-    let (files, lines) = (plural(summary.files, "file"), plural(summary.lines, "line"));
-    line.push_str(&format!(" in {files}, {lines}, {} ms", summary.millis));
-    let (suppressed, known, gone) = (summary.suppressed, summary.known, summary.gone);
-    let others = [(suppressed, "suppressed"), (known, "in the baseline"), (gone, "gone from the baseline")];
-    for (at, (count, word)) in others.iter().filter(|(count, _)| *count > 0).enumerate() {
-        line.push_str(&format!("{} {count} {word}", if at == 0 { ";" } else { "," }));
-    }
-    wrapped(&line, width).iter().try_for_each(|line| writeln!(out, "{line}"))
+    wrapped(&summary.line(), width).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// Lines of at most `width` characters; longer words are cut in two.

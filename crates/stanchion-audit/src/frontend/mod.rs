@@ -15,7 +15,7 @@ use crate::hir::{Language, Module};
 
 /// A grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// `.js`, `.mjs`, `.cjs`, `.jsx`
     JavaScript,
     /// `.ts`, `.mts`, `.cts`
@@ -32,15 +32,8 @@ pub enum Dialect {
 
 impl Dialect {
     /// The dialect of a file by the end of its name.
-    ///
-    /// ```
-    /// use stanchion_audit::frontend::Dialect;
-    /// assert_eq!(Dialect::of("src/index.mts"), Some(Dialect::TypeScript));
-    /// assert_eq!(Dialect::of("types.d.ts"), None); // declarations run nowhere
-    /// assert_eq!(Dialect::of("README.md"), None);
-    /// ```
     #[must_use]
-    pub fn of(path: &str) -> Option<Self> {
+    pub(crate) fn of(path: &str) -> Option<Self> {
         if path.ends_with(".d.ts") || path.ends_with(".d.mts") || path.ends_with(".d.cts") {
             return None;
         }
@@ -56,13 +49,8 @@ impl Dialect {
     }
 
     /// Its language.
-    ///
-    /// ```
-    /// use stanchion_audit::{frontend::Dialect, hir::Language};
-    /// assert_eq!(Dialect::Tsx.language(), Language::TypeScript);
-    /// ```
     #[must_use]
-    pub const fn language(self) -> Language {
+    pub(crate) const fn language(self) -> Language {
         match self {
             Self::JavaScript => Language::JavaScript,
             Self::TypeScript | Self::Tsx => Language::TypeScript,
@@ -74,15 +62,8 @@ impl Dialect {
 }
 
 /// The module of this text; `None` if parsing it would take too long, as it may with what is no code at all.
-///
-/// ```
-/// use stanchion_audit::frontend::{Dialect, lower};
-/// let module = lower(Dialect::Go, "package store\nfunc Load() {}\n").unwrap();
-/// assert_eq!(module.package.as_deref(), Some("store"));
-/// assert_eq!(module.functions[1].name, "Load");
-/// ```
 #[must_use]
-pub fn lower(dialect: Dialect, text: &str) -> Option<Module> {
+pub(crate) fn lower(dialect: Dialect, text: &str) -> Option<Module> {
     let frontend: &dyn Frontend = match dialect {
         Dialect::JavaScript | Dialect::TypeScript | Dialect::Tsx => &javascript::JavaScript(dialect),
         Dialect::Python => &python::Python,
@@ -100,4 +81,24 @@ pub(crate) trait Frontend: Sync {
     fn grammar(&self) -> tree_sitter::Language;
     /// The module. `depth` and the number of nodes are bounded by the caller's [`Tree`](tree::Tree).
     fn lower(&self, tree: &tree::Tree<'_>) -> Module;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialect_goes_by_the_end_of_the_name_and_declarations_run_nowhere() {
+        assert_eq!(Dialect::of("src/index.mts"), Some(Dialect::TypeScript));
+        assert_eq!(Dialect::of("types.d.ts"), None);
+        assert_eq!(Dialect::of("README.md"), None);
+        assert_eq!(Dialect::Tsx.language(), Language::TypeScript);
+    }
+
+    #[test]
+    fn a_module_has_its_package_and_functions() {
+        let module = lower(Dialect::Go, "package store\nfunc Load() {}\n").unwrap();
+        assert_eq!(module.package.as_deref(), Some("store"));
+        assert_eq!(module.functions[1].name, "Load");
+    }
 }

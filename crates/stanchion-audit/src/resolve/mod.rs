@@ -122,11 +122,6 @@ impl Paths {
     fn get(&self, path: &str) -> Option<usize> {
         self.index.get(path).copied()
     }
-
-    /// The first that exists, with `folder/` in front.
-    fn first<'a>(&self, folder: &str, names: impl IntoIterator<Item = &'a str>) -> Option<usize> {
-        names.into_iter().find_map(|name| self.get(&below(folder, name)))
-    }
 }
 
 /// The folder of a path; empty at the top.

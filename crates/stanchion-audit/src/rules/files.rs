@@ -40,7 +40,9 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
-        if !how.whole || how.publishes || how.creates || write.early {
+        // What is named anew for each call is nobody else's.
+        let own = resource.name.starts_with("unique:");
+        if !how.whole || how.publishes || how.creates || write.early || own {
             continue;
         }
         let is_moved = case
@@ -88,7 +90,7 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);
-        if !inside && case.needed(Scope::Host) <= Scope::Process {
+        if !inside && case.needed(Scope::Host) <= Scope::Process && case.facts.alone {
             continue;
         }
         hits.push(Hit {
@@ -115,10 +117,11 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if !how.whole {
             continue;
         }
-        let read =
-            write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-                read.swallowed && read.resource.as_ref().is_some_and(|r| r.is(resource)) && read.meets(write)
-            });
+        let read = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
+            read.swallowed.is_some_and(|end| write.id >= end)
+                && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                && read.meets(write)
+        });
         let Some(read) = read else { continue };
         hits.push(Hit {
             code: "RC304",

@@ -18,7 +18,12 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         });
         let Some(check) = check else { continue };
         // The database refuses the second one; what was done before it is done.
-        let columns: Vec<String> = how.columns.iter().map(ToString::to_string).collect();
+        // What was asked for must be what the key is about; if that is not known, what is inserted.
+        let asked = match &check.what {
+            What::Read { by, .. } if !by.is_empty() => by,
+            _ => &how.columns,
+        };
+        let columns: Vec<String> = asked.iter().map(ToString::to_string).collect();
         let acts =
             |e: &Event| e.id > check.id && e.id < write.id && matches!(&e.what, What::Effect(effect) if !effect.safe);
         if case.facts.schema.is_unique(&resource.name, &columns) && !case.events().iter().any(acts) {

@@ -2,6 +2,7 @@
 
 use super::{Case, Hit};
 use crate::engine::{Event, Kind, Scope, What};
+use crate::hir::Language;
 
 fn hit(case: &Case<'_>, code: &'static str, at: &Event, name: &str, scope: Scope, sure: u8, text: (&str, &str)) -> Hit {
     let _ = case;
@@ -37,7 +38,7 @@ pub(super) fn without_ttl(case: &Case<'_>, hits: &mut Vec<Hit>) {
 pub(super) fn not_released(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
         let What::Acquire(lock) = &event.what else { continue };
-        if lock.structured {
+        if lock.structured || case.is_dropped(event, lock.scope) {
             continue;
         }
         let releases: Vec<&Event> = case
@@ -83,6 +84,8 @@ pub(super) fn per_call(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if let What::Acquire(lock) = &event.what
             && lock.fresh
             && lock.scope <= Scope::Process
+            // In Rust a lock holds what it protects: both are made together.
+            && case.language(event) != Language::Rust
         {
             let text = (
                 "the lock is made in the same call that takes it",
@@ -113,7 +116,7 @@ pub(super) fn in_a_pool(case: &Case<'_>, hits: &mut Vec<Hit>) {
 /// RC211: the lock ends with the statement.
 pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
-        if matches!(event.what, What::Read { locks: true })
+        if matches!(event.what, What::Read { locks: true, .. })
             && event.transaction.is_none()
             && let Some(resource) = &event.resource
         {

@@ -80,7 +80,7 @@ fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, wh
         ));
     }
     let inside = case.is_parallel(write) || case.window(read, write).is_some();
-    if !inside && needed <= Scope::Process {
+    if !inside && needed <= Scope::Process && case.facts.alone {
         // One process that never pauses in between is alone.
         return None;
     }
@@ -137,7 +137,7 @@ pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
             let strict = case.trace.event(begin).is_some_and(|event| {
                 matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
             });
-            let locked = matches!(read.what, What::Read { locks: true });
+            let locked = matches!(read.what, What::Read { locks: true, .. });
             // A write before the read holds the row or, in SQLite, the database already.
             let written = case.events().iter().any(|e| {
                 e.id < read.id

@@ -21,10 +21,22 @@ use crate::schema::Schema;
 pub(crate) struct Facts {
     /// How far the copies of the program reach that run at one time.
     pub(crate) deployment: Scope,
+    /// It is known that there is one process only.
+    pub(crate) alone: bool,
     /// Why, in words.
     pub(crate) because: String,
     /// Keys that the database enforces.
     pub(crate) schema: Schema,
+}
+
+/// A deployment of which nothing is known: one process as far as locks go, but nobody says that it is alone.
+pub(crate) const UNKNOWN: Scope = Scope::Thread;
+
+impl Facts {
+    pub(crate) fn new(deployment: Scope, because: &str, schema: Schema) -> Self {
+        let alone = deployment == Scope::Process;
+        Self { deployment: deployment.max(Scope::Process), alone, because: because.to_owned(), schema }
+    }
 }
 
 /// What all traces together say; it is known only when the last one has been judged.
@@ -158,7 +170,14 @@ pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
     for rule in RULES {
         rule(case, &mut hits);
     }
+    hits.retain(|hit| !is_private(hit));
     hits
+}
+
+/// A file in a folder that was made for this call: nobody else knows it.
+fn is_private(hit: &Hit) -> bool {
+    let of_files = ["RC101", "RC105", "RC301", "RC302", "RC304"];
+    of_files.contains(&hit.code) && (hit.resource.starts_with("unique:") || hit.resource.contains("(unique:"))
 }
 
 impl Case<'_> {
@@ -190,6 +209,11 @@ impl Case<'_> {
     /// Whether calls of one process run at the same time by themselves.
     fn is_parallel(&self, event: &Event) -> bool {
         matches!(self.language(event), Language::Go | Language::Rust)
+    }
+
+    /// Whether the lock is given back by whatever ends the function: Rust drops its guard.
+    fn is_dropped(&self, event: &Event, scope: Scope) -> bool {
+        self.language(event) == Language::Rust && scope <= Scope::Process
     }
 
     /// How far a lock has to reach to protect this.

@@ -78,11 +78,38 @@ pub(super) fn key_deleted(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && !e.handler
                 && matches!(&e.what, What::Effect(effect) if !effect.safe && !effect.keyed)
         });
+        let why = "after a timeout the call may have run, and whoever comes next runs it again";
         if let Some(called) = called {
-            let why = "after a timeout the call may have run, and whoever comes next runs it again";
             hits.push(hit("RC404", Some(called), write, 1, "a key is given up because the call failed", why));
+        } else if let Some(called) = unknown_call(case, reserved, write) {
+            hits.push(hit("RC404", Some(called), write, 0, "a key is given up because something failed", why));
         }
     }
+}
+
+/// Something that nobody knows is awaited under a key that only one caller can have, and that is kept if it succeeds.
+fn unknown_call<'a>(case: &'a Case<'_>, reserved: &Event, write: &Event) -> Option<&'a Event> {
+    let is_claim = matches!(&reserved.what, What::Write(w) if w.creates);
+    let same = |e: &Event| {
+        e.resource.is_some() && e.resource.as_ref().map(|r| &r.name) == write.resource.as_ref().map(|r| &r.name)
+    };
+    // What is given up in any case is a lock.
+    let is_lock = case.events().iter().any(|e| !e.handler && same(e) && matches!(&e.what, What::Write(w) if w.deletes));
+    if !is_claim || is_lock {
+        return None;
+    }
+    let is_known = |e: &Event| {
+        case.events().iter().any(|other| {
+            other.site.file == e.site.file && other.site.span.line == e.site.span.line && other.resource.is_some()
+        })
+    };
+    let mut between = case.events().iter().filter(|e| e.id > reserved.id && e.id < write.id && !e.handler);
+    between.find(|e| matches!(e.what, What::Suspend) && e.meets(write) && !is_known(e) && !is_pause(case, e))
+}
+
+/// Whether it only waits.
+fn is_pause(case: &Case<'_>, event: &Event) -> bool {
+    case.events().iter().any(|e| matches!(e.what, What::Sleep { .. }) && e.site.span.line == event.site.span.line)
 }
 
 /// Senders repeat for hours and days.

@@ -239,6 +239,7 @@ pub(crate) fn read(pieces: &[Piece]) -> Vec<Statement> {
 }
 
 /// The statements of a text without holes.
+#[cfg(test)]
 pub(crate) fn read_text(text: &str) -> Vec<Statement> {
     read(&[Piece::Text(text.to_owned())])
 }

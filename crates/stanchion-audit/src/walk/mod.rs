@@ -39,10 +39,6 @@ impl Default for Limits {
 pub(crate) struct Source {
     /// Its path below the base, with `/`.
     pub(crate) path: String,
-    /// Where it is.
-    pub(crate) full: PathBuf,
-    /// Bytes on disk.
-    pub(crate) size: u64,
     /// Its grammar; `None` for configuration.
     pub(crate) dialect: Option<Dialect>,
     /// What it is for.
@@ -100,6 +96,7 @@ pub(crate) fn walk(base: &Path, roots: &[PathBuf], limits: Limits) -> Walked {
                 let below = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let (path, full) = (shown(base, root), root.clone());
                 candidates.push(Candidate { full, path, below, named: true, size: meta.len() });
+                configs_above(base, root, &mut candidates);
             }
             Ok(_) => walked.note(shown(base, root), "neither a file nor a folder"),
             Err(error) => walked.note(shown(base, root), &cannot_read(&error)),
@@ -229,7 +226,7 @@ fn is_config(name: &str) -> bool {
     deploy::is_wanted(name) || resolve::is_config(name) || schema::is_wanted(name)
 }
 
-/// Configuration between the base and a root: `src` is understood with the `package.json` beside it.
+/// Configuration between the base and a root: `src` and `main.py` are understood with the `package.json` beside them.
 fn configs_above(base: &Path, root: &Path, found: &mut Vec<Candidate>) {
     let (Ok(base_full), Ok(root_full)) = (std::path::absolute(base), std::path::absolute(root)) else { return };
     let above = root_full.ancestors().skip(1).take_while(|folder| folder.starts_with(&base_full));
@@ -279,7 +276,7 @@ fn read(candidate: Candidate, limits: Limits) -> Result<Option<Source>, Note> {
     }
     let is_generated = dialect.is_some() && is_generated(name, &text);
     let surface = if is_generated { Surface::Generated } else { Surface::of(&below) };
-    Ok(Some(Source { path, full, size, dialect, surface, text }))
+    Ok(Some(Source { path, dialect, surface, text }))
 }
 
 /// The dialect of a script by its first line.
@@ -320,7 +317,7 @@ fn path_of(error: &ignore::Error, depth: u32) -> Option<&Path> {
 }
 
 /// The path below the base, or as given.
-fn shown(base: &Path, path: &Path) -> String {
+pub(crate) fn shown(base: &Path, path: &Path) -> String {
     let below = match (std::path::absolute(base), std::path::absolute(path)) {
         (Ok(base), Ok(full)) => full.strip_prefix(&base).ok().map(slashed),
         _ => None,

@@ -47,7 +47,7 @@ fn finds_code_and_configuration_sorted_and_leaves_the_rest() {
     let walked = walk_all(&folder);
     assert_eq!(paths(&walked), [".mcp.json", "bin/serve", "package.json", "src/a.py", "src/b.ts"]);
     assert_eq!(walked.files.get(1).and_then(|file| file.dialect), Some(Dialect::JavaScript));
-    assert_eq!(walked.files.get(2).map(|file| (file.dialect, file.size)), Some((None, 2)));
+    assert_eq!(walked.files.get(2).map(|file| (file.dialect, file.text.len())), Some((None, 2)));
     assert!(note(&walked, "dist").contains("name it"), "{:?}", walked.notes);
     assert_eq!(walked.notes.len(), 1);
 }

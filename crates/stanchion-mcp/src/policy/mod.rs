@@ -64,7 +64,7 @@ use self::source::Source as Text;
 pub const FILE_MAX_BYTES: usize = 1 << 20;
 
 const SERVERS_MAX: usize = 256;
-const TOP_KEYS: &[&str] = &["defaults", "servers", "principals"];
+const TOP_KEYS: &[&str] = &["defaults", "servers", "principals", "audit"];
 
 /// A policy file, read and checked. The default is what holds without one.
 ///
@@ -133,6 +133,8 @@ impl PolicyFile {
                     }
                 }
                 "principals" => file.principals = principal::read_all(source, &item),
+                // For `stanchion audit`, which reads it by itself.
+                "audit" => {}
                 _ => source.unknown(&item, TOP_KEYS),
             }
         }

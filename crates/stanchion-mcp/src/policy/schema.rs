@@ -100,7 +100,8 @@ pub fn schema() -> Value {
                 "description": "Who may call serve.",
                 "items": {"$ref": "#/definitions/principal"},
                 "maxItems": 1024
-            }
+            },
+            "audit": {"description": "For `stanchion audit`, which reads it; nothing here is for the gateway."}
         },
         "definitions": {
             "rule": {"type": "object", "additionalProperties": false, "properties": rule()},

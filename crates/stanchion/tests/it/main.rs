@@ -1,5 +1,6 @@
 //! The binary as its users meet it, one test binary.
 
+mod audit;
 mod bad_input;
 mod calls;
 mod claims;

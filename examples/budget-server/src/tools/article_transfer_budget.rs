@@ -46,6 +46,7 @@ async fn lock(app: &App, resource: &str) -> Result<Option<String>> {
 
 async fn move_money(app: &App, transfer: &Transfer) -> Result<()> {
     let select = "SELECT balance FROM article_projects WHERE id = $1 FOR UPDATE";
+    // stanchion-audit: ignore RC211 -- the article's bug, shown on purpose
     let rows = app.database.query(select, &[&transfer.from]).await?;
     let balance: i64 = rows.first().ok_or_else(|| unknown(&transfer.from))?.get(0);
     app.between_read_and_write().await;

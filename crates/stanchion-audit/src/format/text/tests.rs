@@ -22,20 +22,41 @@ high: RC101 lost-update-file
    window 4 > all.push(more);
     write 5 > await writeFile(path, JSON.stringify(all));
             | ^ write: writes all notes
-     what: high confidence, scope host, product code, file notes.json
+     what: high confidence, scope host, file notes.json
       why: the file is shared by all processes of the host, and no lock is held
       fix: hold flock on a lock file from the read to the write
 stanchion: stanchion wrap -- COMMAND
 
      note: big.js: too large: not analysed
 
-code   rule               high medium    low
-RC101  lost-update-file      1      0      0
-       all                   1      0      0
-
-1 finding in 12 files, 3456 lines, 78 ms; 1 suppressed, 1 in the baseline
+1 finding (1 high) in 12 files, 3456 lines, 78 ms; 1 not analysed, 1 suppressed, 1 in the baseline
 ";
     assert_eq!(text, expected);
+}
+
+#[test]
+fn several_rules_are_counted_in_a_table() {
+    let mut report = report();
+    report.findings.push(Finding { code: "RC302", name: "non-atomic-write", severity: Severity::Low, ..sample() });
+    let text = written(&report, SOURCE, Look::default());
+    let table = "\
+code   rule               high medium    low
+RC101  lost-update-file      1      0      0
+RC302  non-atomic-write      0      0      1
+       all                   1      0      1
+";
+    assert!(text.contains(table), "{text}");
+}
+
+#[test]
+fn a_window_on_the_line_of_the_read_is_said_below_it() {
+    let mut finding = sample();
+    finding.flow.iter_mut().for_each(|step| step.note = "others can run here".into());
+    finding.flow[1].line = 2;
+    finding.flow[1].end_line = 2;
+    let text = written(&Report { findings: vec![finding], ..Report::default() }, SOURCE, Look::default());
+    assert!(text.contains("\n     read 2 > const all") && text.contains("| ^ window: others can run here\n"), "{text}");
+    assert!(!text.contains("read+window"), "{text}");
 }
 
 #[test]

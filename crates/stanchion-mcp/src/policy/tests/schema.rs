@@ -108,6 +108,7 @@ fn what_the_reader_takes_the_schema_takes() {
         "[servers.a]\nurl = \"https://x\"\nca = \"x.pem\"\nheaders = {A = \"env:_b1\", 'x!#$%&*+.^_`|~-' = \"file:a b:\\nc\"}",
         "[servers.a]\ncommand = [\"x\"]\nhang_up = \"30s\"\n[servers.b]\ncommand = [\"x\"]\nhang_up = \"none\"",
         "[servers.0]\nurl = \"http://[::1]:9\"",
+        "[audit]\ninstances = 1\n[audit.rules]\nRC101 = \"off\"",
     ] {
         parse(text).unwrap_or_else(|wrong| panic!("{wrong}"));
         let errors: Vec<_> = validator.iter_errors(&json(text)).map(|e| e.to_string()).collect();

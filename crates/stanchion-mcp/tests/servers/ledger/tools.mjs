@@ -26,6 +26,7 @@ export const tools = {
     async run({ file, delayMs = 1 }) {
       const before = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
       await delay(delayMs);
+      // stanchion-audit: ignore RC101, RC302 -- the race that the tests of the gateway need
       writeFileSync(file, String(before + 1));
       return text(before + 1);
     },
@@ -35,6 +36,7 @@ export const tools = {
     inputSchema: schema({}, ['file', 'line']),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     run({ file, line }) {
+      // stanchion-audit: ignore RC302 -- the race that the tests of the gateway need
       writeFileSync(file, line);
       return text('set');
     },

@@ -1,4 +1,5 @@
-//! Runs the analysis on given files: for the corpus and for trying things out, until the command line is there.
+//! For the labelled cases of `cases/`: what the rules say of given files, before anything is merged, suppressed or sorted by
+//! severity. The product's way is [`crate::audit`].
 
 use std::sync::OnceLock;
 
@@ -9,13 +10,10 @@ use crate::models::Models;
 use crate::program::{Program, Source};
 use crate::schema::Schema;
 
-/// What was found, by lines.
-///
-/// ```
-/// assert!(stanchion_audit::try_hits(&[], false).is_empty());
-/// ```
+/// What a rule said, by lines.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tried {
+pub struct Said {
     /// The file of the write.
     pub path: String,
     /// The line of the write.
@@ -26,17 +24,12 @@ pub struct Tried {
     pub read: Option<(String, u32)>,
     /// What it is about.
     pub resource: String,
-    /// What is said about it.
-    pub message: String,
 }
 
-/// What is found in these files, if copies of them run on one machine, or on several (`cluster`).
-///
-/// ```
-/// assert!(stanchion_audit::try_hits(&["no such file.py".to_owned()], true).is_empty());
-/// ```
+/// What the rules say of these files, if copies of them run on one machine, or on several (`cluster`).
+#[doc(hidden)]
 #[must_use]
-pub fn try_hits(paths: &[String], cluster: bool) -> Vec<Tried> {
+pub fn judge(paths: &[String], cluster: bool) -> Vec<Said> {
     let (mut files, mut configs) = (Vec::new(), Vec::new());
     for path in paths {
         let Ok(text) = std::fs::read_to_string(path) else { continue };
@@ -57,27 +50,20 @@ pub fn try_hits(paths: &[String], cluster: bool) -> Vec<Tried> {
     };
     let at = |site: Site| (program.path(site.file).to_owned(), site.span.line);
     let Ok(threads) = threads() else { return Vec::new() };
-    let found = threads.install(|| hits(&program, models, &schema, scope, because));
+    let found = threads.install(|| hits(&program, models, &schema, scope, because, &|_| {}));
     found
         .found
         .into_iter()
         .map(|(hit, _)| {
             let (path, line) = at(hit.write);
-            Tried { path, line, code: hit.code, read: hit.read.map(at), resource: hit.resource, message: hit.message }
+            Said { path, line, code: hit.code, read: hit.read.map(at), resource: hit.resource }
         })
         .collect()
 }
 
-/// The same, as lines of text.
-///
-/// ```
-/// assert!(stanchion_audit::try_files(&[]).is_empty());
-/// ```
+/// Whether there is a front-end for a file, if it is code.
+#[doc(hidden)]
 #[must_use]
-pub fn try_files(paths: &[String]) -> Vec<String> {
-    let show = |hit: Tried| {
-        let read = hit.read.map(|(path, line)| format!("{path}:{line}")).unwrap_or_default();
-        format!("{} {}:{} [read {read}] {} {}", hit.code, hit.path, hit.line, hit.resource, hit.message)
-    };
-    try_hits(paths, std::env::var_os("CLUSTER").is_some()).into_iter().map(show).collect()
+pub fn is_understood(path: &str, text: &str) -> bool {
+    Dialect::of(path).is_none_or(|dialect| lower(dialect, text).is_some())
 }

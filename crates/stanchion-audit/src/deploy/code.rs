@@ -1,0 +1,95 @@
+//! MCP servers, as their own code shows them. Where nothing else is said, their transport is the standard input.
+
+use super::{Facts, mcp};
+use crate::frontend::Dialect;
+
+/// What makes a server, in the official SDKs and those that people use instead.
+const SERVERS: [&str; 12] = [
+    "mcp.server",
+    "fastmcp",
+    "FastMCP",
+    "@modelcontextprotocol/sdk/server",
+    "@modelcontextprotocol/server",
+    "mcp-framework",
+    "modelcontextprotocol/go-sdk",
+    "mark3labs/mcp-go",
+    "metoro-io/mcp-golang",
+    "rmcp::",
+    "rust_mcp_sdk",
+    "mcp_server::",
+];
+/// Server transports over standard input and output.
+const STDIO: [&str; 15] = [
+    "StdioServerTransport",
+    "stdio_server",
+    "run_stdio_async",
+    "transport=\"stdio\"",
+    "transport='stdio'",
+    "run(\"stdio\")",
+    "transportType: \"stdio\"",
+    "transportType: 'stdio'",
+    "ServeStdio",
+    "NewStdioServer",
+    "mcp.StdioTransport",
+    "NewStdioTransport",
+    "transport::stdio",
+    "transport::io::stdio",
+    "StdioTransport::new",
+];
+/// Server transports by which all clients share one process.
+const SHARED: [&str; 12] = [
+    "streamable-http",
+    "streamable_http",
+    "StreamableHTTP",
+    "StreamableHttp",
+    "SSEServerTransport",
+    "SseServer",
+    "sse_app",
+    "http_app",
+    "httpStream",
+    "transport=\"http\"",
+    "transport=\"sse\"",
+    "NewSSEServer",
+];
+
+/// Whether a file of this name can say something.
+pub(super) fn is_wanted(name: &str) -> bool {
+    Dialect::of(name).is_some()
+}
+
+/// What the files of a program have said so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Path and line of the first server.
+    server: Option<(String, u32)>,
+    stdio: bool,
+    shared: bool,
+}
+
+impl Seen {
+    pub(super) fn read(&mut self, facts: &mut Facts<'_>, text: &str) {
+        let is_code = |line: &str| !line.trim_start().starts_with(['#', '/', '*']);
+        // A server that is told which transport to use can be told this one.
+        let serves = SERVERS.iter().any(|word| text.contains(word));
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| is_code(line)) {
+            let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+            let number = u32::try_from(number).unwrap_or(0).saturating_add(1);
+            let named = serves && (line.contains("\"stdio\"") || line.contains("'stdio'"));
+            if (has(&STDIO) || named) && !self.stdio {
+                mcp::add(facts, number, "an MCP server over stdio");
+                self.stdio = true;
+            }
+            if self.server.is_none() && has(&SERVERS) {
+                self.server = Some((facts.path.to_owned(), number));
+            }
+            self.shared |= has(&SHARED);
+        }
+    }
+
+    pub(super) fn end<'a>(&'a self, facts: &mut Facts<'a>) {
+        if let (Some((path, line)), false, false) = (&self.server, self.stdio, self.shared) {
+            facts.path = path;
+            mcp::add(facts, *line, "an MCP server, by default over stdio");
+        }
+    }
+}
