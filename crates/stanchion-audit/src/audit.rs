@@ -140,8 +140,14 @@ mod tests {
         let module = lower(Dialect::of(path).unwrap(), text).unwrap();
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
         let models = Models::new(&[]).unwrap();
-        let hits =
-            hits(&program, &models, &Schema::default(), Scope::Host, "it is an MCP server, one process per client", &|_| {});
+        let hits = hits(
+            &program,
+            &models,
+            &Schema::default(),
+            Scope::Host,
+            "it is an MCP server, one process per client",
+            &|_| {},
+        );
         hits.found.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
     }
 

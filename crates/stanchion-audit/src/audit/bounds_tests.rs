@@ -18,7 +18,8 @@ fn looked_at(files: &[(String, String)]) -> Hits {
     let program = Program::new(files.iter().map(source).collect(), &[]);
     let models = Models::new(&[]).unwrap();
     let started = Instant::now();
-    let hits = threads().unwrap().install(|| hits(&program, &models, &Schema::default(), Scope::Host, "it says so", &|_| {}));
+    let hits =
+        threads().unwrap().install(|| hits(&program, &models, &Schema::default(), Scope::Host, "it says so", &|_| {}));
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
     hits
 }
