@@ -13,7 +13,7 @@ pub(crate) fn body(module: &Module, name: &str) -> String {
 pub(crate) fn functions(module: &Module) -> String {
     let mut out = String::new();
     for (id, function) in module.functions.iter().enumerate() {
-        let _ = writeln!(out, "#{id} {}", head(module, function));
+        writeln!(out, "#{id} {}", head(module, function)).unwrap_or_default();
         block(&mut out, &function.body, 1);
     }
     out
@@ -43,7 +43,7 @@ pub(crate) fn classes(module: &Module) -> String {
         });
         let methods = class.methods.iter().map(|(name, id)| format!("{name}#{id}"));
         let all: Vec<_> = fields.chain(methods).collect();
-        let _ = writeln!(out, "{decorators}{}({}) {{{}}}", class.name, bases.join(", "), all.join("; "));
+        writeln!(out, "{decorators}{}({}) {{{}}}", class.name, bases.join(", "), all.join("; ")).unwrap_or_default();
     }
     out
 }
@@ -72,7 +72,7 @@ fn block(out: &mut String, body: &[Stmt], depth: usize) {
 }
 
 fn line(out: &mut String, depth: usize, text: &str) {
-    let _ = writeln!(out, "{}{text}", "  ".repeat(depth));
+    writeln!(out, "{}{text}", "  ".repeat(depth)).unwrap_or_default();
 }
 
 fn statement(out: &mut String, stmt: &Stmt, depth: usize) {
@@ -146,14 +146,14 @@ fn arm_head(arm: &Arm) -> String {
 fn repeat(part: &mut dyn FnMut(&str, &[Stmt]), it: &Loop) {
     let mut head = String::from(if it.is_async { "async loop" } else { "loop" });
     if let Some((to, of)) = &it.each {
-        let _ = write!(head, " {} in {}", pattern(to), expr(of));
+        write!(head, " {} in {}", pattern(to), expr(of)).unwrap_or_default();
     }
     if let Some(cond) = &it.cond {
-        let _ = write!(head, " while {}", expr(cond));
+        write!(head, " while {}", expr(cond)).unwrap_or_default();
     }
     for (word, body) in [("init", &it.init), ("step", &it.step)] {
         if !body.is_empty() {
-            let _ = write!(head, " {word} {{{}}}", inline(body));
+            write!(head, " {word} {{{}}}", inline(body)).unwrap_or_default();
         }
     }
     part(&head, &it.body);

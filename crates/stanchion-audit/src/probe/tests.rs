@@ -266,7 +266,8 @@ fn has_probe(path: &Path, language: &str, rule: &str) -> bool {
             .iter()
             .filter_map(|finding| probe(audited, finding).ok())
             .map(|it| spec::read(&it.text))
-            .count()
+            .collect::<Vec<_>>()
+            .len()
     };
     if shown(&first) > 0 {
         return true;

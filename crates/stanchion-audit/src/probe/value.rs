@@ -30,7 +30,7 @@ pub(super) fn values(arguments: &[Argument], fixed: &dyn Fn(&str) -> bool, vary:
     let is_text = |argument: &&Argument| holds_text(&argument.shape) && !fixed(&argument.name);
     let needed: Vec<&Argument> = arguments.iter().filter(|argument| argument.needed).collect();
     // A text that may be left out is still the best place for a mark.
-    let more = if needed.iter().any(|it| is_text(it)) { None } else { arguments.iter().find(is_text) };
+    let more = if needed.iter().any(is_text) { None } else { arguments.iter().find(is_text) };
     let chosen = arguments.iter().filter(|it| it.needed || more.is_some_and(|more| more.name == it.name));
     let fields = chosen.map(|argument| {
         let vary = if fixed(&argument.name) { Vary::Same } else { vary };

@@ -45,7 +45,7 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn put(&mut self, line: &str) {
-        let _ = writeln!(self.out, "{line}");
+        writeln!(self.out, "{line}").unwrap_or_default();
     }
 
     fn fill_in(&mut self, what: &str) {

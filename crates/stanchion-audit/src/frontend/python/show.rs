@@ -26,17 +26,17 @@ pub(crate) fn top(module: &Module) -> String {
 fn show_class(id: usize, class: &Class) -> String {
     let mut out = String::new();
     for decorator in &class.decorators {
-        let _ = writeln!(out, "@{}", expr(decorator));
+        writeln!(out, "@{}", expr(decorator)).unwrap_or_default();
     }
-    let _ = writeln!(out, "class#{id} {}({})", class.name, exprs(&class.bases));
+    writeln!(out, "class#{id} {}({})", class.name, exprs(&class.bases)).unwrap_or_default();
     for field in &class.fields {
         let word = if field.is_static { "static" } else { "field" };
         let of = field.type_text.as_ref().map_or(String::new(), |text| format!(": {text}"));
         let value = field.value.as_ref().map_or(String::new(), |value| format!(" = {}", expr(value)));
-        let _ = writeln!(out, "  {word} {}{of}{value}", field.name);
+        writeln!(out, "  {word} {}{of}{value}", field.name).unwrap_or_default();
     }
     for (name, id) in &class.methods {
-        let _ = writeln!(out, "  {name} = fn#{id}");
+        writeln!(out, "  {name} = fn#{id}").unwrap_or_default();
     }
     out
 }
@@ -45,7 +45,7 @@ fn show_class(id: usize, class: &Class) -> String {
 pub(crate) fn function(id: usize, function: &Function) -> String {
     let mut out = String::new();
     for decorator in &function.decorators {
-        let _ = writeln!(out, "@{}", expr(decorator));
+        writeln!(out, "@{}", expr(decorator)).unwrap_or_default();
     }
     for (is, word) in
         [(function.is_static, "static "), (function.is_async, "async "), (function.is_generator, "generator ")]
@@ -62,15 +62,15 @@ pub(crate) fn function(id: usize, function: &Function) -> String {
             format!("{rest}{}{of}{default}", pattern(&param.pattern))
         })
         .collect();
-    let _ = write!(out, "fn#{id} {}({})", function.name, params.join(", "));
+    write!(out, "fn#{id} {}({})", function.name, params.join(", ")).unwrap_or_default();
     if let Some(returns) = &function.returns {
-        let _ = write!(out, " -> {returns}");
+        write!(out, " -> {returns}").unwrap_or_default();
     }
     if let Some(class) = function.class {
-        let _ = write!(out, " of class#{class}");
+        write!(out, " of class#{class}").unwrap_or_default();
     }
     if let Some(parent) = function.parent.filter(|parent| *parent != 0) {
-        let _ = write!(out, " in fn#{parent}");
+        write!(out, " in fn#{parent}").unwrap_or_default();
     }
     out.push('\n');
     stmts(&function.body, 1, &mut out);
@@ -86,7 +86,7 @@ fn stmts(body: &[Stmt], depth: usize, out: &mut String) {
 fn stmt(kind: &StmtKind, depth: usize, out: &mut String) {
     let pad = "  ".repeat(depth);
     let mut line = |text: String| {
-        let _ = writeln!(out, "{pad}{text}");
+        writeln!(out, "{pad}{text}").unwrap_or_default();
     };
     match kind {
         StmtKind::Expr(one) => line(expr(one)),
@@ -107,7 +107,7 @@ fn stmt(kind: &StmtKind, depth: usize, out: &mut String) {
             stmts(body, depth + 1, out);
             for handler in handlers {
                 let name = handler.name.as_ref().map_or(String::new(), |name| format!(" as {}", pattern(name)));
-                let _ = writeln!(out, "{pad}catch [{}]{name}", exprs(&handler.catches));
+                writeln!(out, "{pad}catch [{}]{name}", exprs(&handler.catches)).unwrap_or_default();
                 stmts(&handler.body, depth + 1, out);
             }
             section("else", otherwise, depth, out);
@@ -144,7 +144,7 @@ fn stmt(kind: &StmtKind, depth: usize, out: &mut String) {
 
 fn section(word: &str, body: &[Stmt], depth: usize, out: &mut String) {
     if !body.is_empty() {
-        let _ = writeln!(out, "{}{word}", "  ".repeat(depth));
+        writeln!(out, "{}{word}", "  ".repeat(depth)).unwrap_or_default();
         stmts(body, depth + 1, out);
     }
 }
@@ -158,7 +158,7 @@ fn show_loop(one: &Loop, depth: usize, out: &mut String) {
         (None, None) => "loop".to_owned(),
     };
     section("init", &one.init, depth, out);
-    let _ = writeln!(out, "{pad}{head}");
+    writeln!(out, "{pad}{head}").unwrap_or_default();
     stmts(&one.body, depth + 1, out);
     section("step", &one.step, depth, out);
     section("else", &one.otherwise, depth, out);
@@ -168,7 +168,7 @@ fn arm(arm: &Arm, depth: usize, out: &mut String) {
     let binds = arm.binds.as_ref().map_or(String::new(), |binds| format!(" binds {}", pattern(binds)));
     let falls = if arm.falls_through { " falls" } else { "" };
     let head = if arm.tests.is_empty() { "default".to_owned() } else { format!("case {}", exprs(&arm.tests)) };
-    let _ = writeln!(out, "{}{head}{binds}{falls}", "  ".repeat(depth));
+    writeln!(out, "{}{head}{binds}{falls}", "  ".repeat(depth)).unwrap_or_default();
     stmts(&arm.body, depth + 1, out);
 }
 
@@ -241,10 +241,10 @@ pub(crate) fn expr(one: &Expr) -> String {
         ExprKind::Comprehension { element, each, conds } => {
             let mut out = format!("[{}", expr(element));
             for (to, of) in each {
-                let _ = write!(out, " for {} in {}", pattern(to), expr(of));
+                write!(out, " for {} in {}", pattern(to), expr(of)).unwrap_or_default();
             }
             for cond in conds {
-                let _ = write!(out, " if {}", expr(cond));
+                write!(out, " if {}", expr(cond)).unwrap_or_default();
             }
             out + "]"
         }
