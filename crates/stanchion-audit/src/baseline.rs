@@ -204,7 +204,7 @@ impl Baseline {
         let written = file.write_all(self.to_text().as_bytes()).and_then(|()| file.sync_all());
         written.and_then(|()| fs::rename(&beside, path)).map_err(|error| {
             // What matters is the first error; the rest of a file that nobody reads is only untidy.
-            let _ = fs::remove_file(&beside);
+            fs::remove_file(&beside).unwrap_or_default();
             wrong(error)
         })
     }

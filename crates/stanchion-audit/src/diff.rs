@@ -128,8 +128,8 @@ fn git(root: &Path, arguments: &[&str], mut line: impl FnMut(&[u8])) -> Result<(
         std::thread::spawn(move || {
             let mut text = Vec::new();
             let mut stderr = BufReader::new(stderr);
-            let _ = stderr.by_ref().take(MESSAGE_MOST).read_to_end(&mut text);
-            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+            stderr.by_ref().take(MESSAGE_MOST).read_to_end(&mut text).unwrap_or_default();
+            std::io::copy(&mut stderr, &mut std::io::sink()).unwrap_or_default();
             String::from_utf8_lossy(&text).into_owned()
         })
     });

@@ -24,23 +24,23 @@ pub fn text(answers: &[Answer], score: &Score) -> String {
     let mut out = String::new();
     for answer in answers {
         let mark = format!("[{}]", answer.state.as_str());
-        let _ = writeln!(out, "{mark:<10} {}", answer.item.question);
+        writeln!(out, "{mark:<10} {}", answer.item.question).unwrap_or_default();
         for evidence in answer.evidence.iter().take(EVIDENCE_MOST) {
-            let _ = writeln!(out, "{:<11}{}:{} {}", "", evidence.path, evidence.line, evidence.text);
+            writeln!(out, "{:<11}{}:{} {}", "", evidence.path, evidence.line, evidence.text).unwrap_or_default();
         }
         if let Some(more) = answer.evidence.len().checked_sub(EVIDENCE_MOST).filter(|more| *more > 0) {
-            let _ = writeln!(out, "{:<11}and {more} more", "");
+            writeln!(out, "{:<11}and {more} more", "").unwrap_or_default();
         }
         if answer.state == State::ByHand && !answer.item.hint.is_empty() {
-            let _ = writeln!(out, "{:<11}{}", "", answer.item.hint);
+            writeln!(out, "{:<11}{}", "", answer.item.hint).unwrap_or_default();
         }
     }
     let count = |state: State| answers.iter().filter(|answer| answer.state == state).count();
     let (pass, fail) = (count(State::Pass), count(State::Fail));
     let (not_seen, by_hand) = (count(State::NotSeen), count(State::ByHand));
-    let _ = writeln!(out, "\n{pass} pass, {fail} fail, {not_seen} not seen, {by_hand} by hand");
+    writeln!(out, "\n{pass} pass, {fail} fail, {not_seen} not seen, {by_hand} by hand").unwrap_or_default();
     let grade = score.grade.map_or_else(|| "none".to_owned(), |grade| grade.to_string());
-    let _ = writeln!(out, "Grade: {grade} ({})\n\n{RUBRIC}", score.because);
+    writeln!(out, "Grade: {grade} ({})\n\n{RUBRIC}", score.because).unwrap_or_default();
     out
 }
 

@@ -42,14 +42,15 @@ pub(super) fn write(finding: &Finding, sources: Sources<'_>, paint: Paint, width
     let mut lines = Lines::default();
     for path in &paths {
         if paths.len() > 1 {
-            let _ = writeln!(text, "{} {}", paint.dim(&format!("{:>1$}", ":::", digits + 11)), super::flat(path));
+            writeln!(text, "{} {}", paint.dim(&format!("{:>1$}", ":::", digits + 11)), super::flat(path))
+                .unwrap_or_default();
         }
         lines.open(path, sources);
         let shown = shown(steps.iter().take(STEPS_MOST).filter(|step| step.path == **path));
         excerpt(&mut text, &shown, &lines, paint, digits, width);
     }
     if steps.len() > STEPS_MOST {
-        let _ = writeln!(text, "{:digits$}         … and {} more steps", "", steps.len() - STEPS_MOST);
+        writeln!(text, "{:digits$}         … and {} more steps", "", steps.len() - STEPS_MOST).unwrap_or_default();
     }
     text
 }
@@ -97,8 +98,8 @@ fn excerpt(text: &mut String, shown: &BTreeMap<u32, Shown>, lines: &Lines, paint
         row(text, &label.join("+"), number, lines, paint, digits, room, indent);
         for (role, note) in &line.notes {
             let note = cut(&super::flat(&format!("{role}: {note}")), room.saturating_sub(2));
-            let _ =
-                writeln!(text, "{:w$} {} {}", "", paint.dim("|"), paint.note(&format!("^ {note}")), w = digits + 10);
+            writeln!(text, "{:w$} {} {}", "", paint.dim("|"), paint.note(&format!("^ {note}")), w = digits + 10)
+                .unwrap_or_default();
         }
     }
 }
@@ -120,7 +121,7 @@ fn row(
     let bar = if label.is_empty() { "|" } else { ">" };
     let (label, number) = (format!("{:>9}", cut(label, 9)), format!("{number:>digits$}"));
     let line = format!("{} {} {} {source}", paint.role(&label), paint.dim(&number), paint.dim(bar));
-    let _ = writeln!(text, "{}", line.trim_end());
+    writeln!(text, "{}", line.trim_end()).unwrap_or_default();
 }
 
 /// How far a line is set in, in columns.

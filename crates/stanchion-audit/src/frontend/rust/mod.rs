@@ -32,7 +32,7 @@ impl Frontend for Rust {
     fn lower(&self, tree: &Tree<'_>) -> Module {
         let mut parser = Parser::new();
         // Without the grammar there would be no tree; should it fail all the same, macros stay without arguments.
-        let _ = parser.set_language(&self.grammar());
+        parser.set_language(&self.grammar()).unwrap_or_default();
         let mut state =
             State { build: Build::new(Language::Rust), parser, class: None, loops: Vec::new(), macros: 0, modules: 0 };
         let mut lower = Lower { text: tree.text, origin: Origin::default(), state: &mut state };
