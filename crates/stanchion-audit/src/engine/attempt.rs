@@ -62,7 +62,7 @@ impl Engine<'_> {
             // What is done in the same block is not done when the read fails.
             let end = if self.here.early { 0 } else { EventId::try_from(self.log().len()).unwrap_or(EventId::MAX) };
             let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
-            reads.for_each(|event| drop(event.swallowed.get_or_insert(end)));
+            reads.for_each(|event| event.swallowed = event.swallowed.or(Some(end)));
         }
         if handlers.iter().any(is_refused) {
             self.refused(first);
