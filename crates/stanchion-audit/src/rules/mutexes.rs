@@ -68,7 +68,9 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
         let guarded = write.held.iter().any(|held| held.lock != resource.name);
-        if !how.deletes || resource.kind != Kind::File || guarded || write.always {
+        // What is named anew for each call is nobody's lock.
+        let own = resource.name.contains("unique:");
+        if !how.deletes || resource.kind != Kind::File || guarded || write.always || own {
             continue;
         }
         // Removed because it could not be taken, or in order to take it: not in order to give it back.
