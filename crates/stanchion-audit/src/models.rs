@@ -443,6 +443,7 @@ mod tests {
         "hook",
         "timer",
         "retry",
+        "retries",
         "spawn",
         "call",
         "later",
