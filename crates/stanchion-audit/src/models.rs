@@ -458,6 +458,7 @@ mod tests {
         "hook",
         "timer",
         "retry",
+        "retries",
         "spawn",
         "call",
         "later",
