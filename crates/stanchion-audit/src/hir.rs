@@ -207,6 +207,11 @@ pub(crate) struct Stmt {
 /// The operator of an assignment that makes a variable of its block, whatever has its name outside.
 pub(crate) const DECLARES: &str = "let";
 
+/// Whether an assignment with this operator puts a new value in place of the old one.
+pub(crate) fn replaces(op: Option<&str>) -> bool {
+    op.is_none_or(|op| op == DECLARES)
+}
+
 /// What a statement does.
 #[derive(Debug, Clone)]
 pub(crate) enum StmtKind {

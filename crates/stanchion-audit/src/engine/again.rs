@@ -1,7 +1,7 @@
 //! Loops that try something again.
 
 use crate::hir::each::each_in;
-use crate::hir::{Expr, ExprKind, Loop, Pattern, Stmt, StmtKind};
+use crate::hir::{Expr, ExprKind, Loop, Pattern, Stmt, StmtKind, replaces};
 
 /// `x != nil` or `x == nil`: the variable, and whether something is asked for.
 pub(super) fn compared(cond: &Expr) -> Option<(&str, bool)> {
@@ -55,7 +55,7 @@ fn asks_again(body: &[Stmt]) -> bool {
         let StmtKind::If { cond, then, other } = &stmt.kind else { return false };
         let Some((name, is_set)) = compared(cond) else { return false };
         let called = body.iter().take(at).any(|stmt| match &stmt.kind {
-            StmtKind::Assign { to, value, op: None } => {
+            StmtKind::Assign { to, value, op } if replaces(op.as_deref()) => {
                 matches!(value.kind, ExprKind::Call(_)) && to.iter().any(|to| is_last(to, name))
             }
             _ => false,

@@ -1,7 +1,7 @@
 //! What a tool or route is given, as far as its schema is written down.
 
 use crate::engine::path_of;
-use crate::hir::{Call, Class, Expr, ExprKind, Module, Param, Pattern, StmtKind};
+use crate::hir::{Call, Class, Expr, ExprKind, Module, Param, Pattern, StmtKind, replaces};
 use crate::program::{Meaning, Program};
 
 /// Schemas inside schemas, and names for names.
@@ -53,7 +53,7 @@ impl<'a> At<'a> {
     fn follow(self, name: &str) -> Option<(Self, &'a Expr)> {
         let top = self.module().functions.first()?;
         let own = top.body.iter().find_map(|stmt| match &stmt.kind {
-            StmtKind::Assign { to, value, op: None } => {
+            StmtKind::Assign { to, value, op } if replaces(op.as_deref()) => {
                 let is_it = |to: &Pattern| matches!(to, Pattern::Name(bound) if bound == name);
                 to.iter().any(is_it).then_some(value)
             }
