@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::event::{Event, Held, Kind, Scope, Site, What};
 use super::value::{Closure, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
-use crate::hir::{FunctionId, Span};
+use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
 
 impl Engine<'_> {
     /// The traces of all entry points of a file: those that it registers, and then every function that none of them
@@ -59,7 +59,7 @@ impl Engine<'_> {
         let module = self.module(file);
         let found = module.functions.get(function)?;
         // Lambdas and inner functions run where they stand.
-        if found.parent.is_some_and(|parent| parent != 0) {
+        if found.parent.is_some_and(|parent| parent != 0) || is_test(module, found) {
             return None;
         }
         let scope = self.load(file);
@@ -164,4 +164,18 @@ fn lock_files(events: &mut [Event]) {
             event.held = event.held.iter().cloned().chain([lock.clone()]).collect();
         }
     }
+}
+
+/// Rust has its tests beside the code, in modules that only they are compiled with.
+fn is_test(module: &Module, function: &Function) -> bool {
+    let is = |expr: &Expr| super::call::path_of(expr).is_some_and(|path| path.rsplit('.').next() == Some("test"));
+    let says = |decorator: &Expr| match &decorator.kind {
+        ExprKind::Call(call) if super::call::path_of(&call.callee).as_deref() == Some("cfg") => {
+            call.args.iter().any(|arg| is(&arg.value))
+        }
+        _ => is(decorator),
+    };
+    let inside = |span: &Span| span.line <= function.span.line && function.span.end_line <= span.end_line;
+    let mut around = module.classes.iter().filter(|class| inside(&class.span)).flat_map(|class| &class.decorators);
+    module.language == Language::Rust && (function.decorators.iter().any(says) || around.any(says))
 }

@@ -43,10 +43,6 @@ impl Lower<'_> {
     }
 
     fn item_kind(&mut self, node: Node<'_>, attributes: &[Node<'_>], out: &mut Vec<Stmt>) -> bool {
-        // Tests beside the code are no part of the program.
-        if attributes.iter().any(|attribute| is_test(self.text(*attribute))) {
-            return true;
-        }
         match node.kind() {
             "function_item" => {
                 let id = self.function(node, attributes, None);
@@ -294,12 +290,4 @@ impl Lower<'_> {
         }
         decorators
     }
-}
-
-/// `#[cfg(test)]`, `#[test]`, `#[tokio::test(flavor = "…")]`.
-fn is_test(attribute: &str) -> bool {
-    let text: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();
-    let text = text.trim_start_matches("#[");
-    let path = text.split(['(', ']', '=']).next().unwrap_or_default();
-    path.rsplit("::").next() == Some("test") || text.starts_with("cfg(test)") || text.starts_with("cfg(all(test")
 }
