@@ -230,11 +230,7 @@ pub(crate) enum StmtKind {
     /// `try`.
     Try { body: Vec<Stmt>, handlers: Vec<Handler>, otherwise: Vec<Stmt>, finally: Vec<Stmt> },
     /// `with a as b, c:`; JavaScript's `using`, Java's try-with-resources.
-    With {
-        items: Vec<(Expr, Option<Pattern>)>,
-        body: Vec<Stmt>,
-        is_async: bool,
-    },
+    With { items: Vec<(Expr, Option<Pattern>)>, body: Vec<Stmt>, is_async: bool },
     /// `switch`, `match`; an arm without tests is the default. The subject is bound by `binds` (Rust, Python).
     Switch { subject: Expr, arms: Vec<Arm> },
     /// Go's `defer`.

@@ -5,7 +5,9 @@
 
 use std::fmt::Write as _;
 
-use crate::hir::{Arm, Class, DECLARES, Expr, ExprKind, Function, FunctionId, Loop, Module, Param, Pattern, Stmt, StmtKind};
+use crate::hir::{
+    Arm, Class, DECLARES, Expr, ExprKind, Function, FunctionId, Loop, Module, Param, Pattern, Stmt, StmtKind,
+};
 
 /// The body of the first function of this name.
 pub(crate) fn body(module: &Module, name: &str) -> String {

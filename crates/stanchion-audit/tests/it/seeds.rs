@@ -24,7 +24,9 @@ fn what_is_wrong_in_the_articles_is_found_in_cases_of_our_own() {
         let is_right = path.file_name().unwrap().to_str().unwrap().starts_with("ok-");
         assert_eq!(case.expected.is_empty(), is_right, "{}", case.name);
         let hits = corpus::judge(&case.files, case.cluster);
-        wrong.extend(judge(&case, &hits, &mut BTreeMap::new()).into_iter().map(|problem| format!("{}: {problem}", case.name)));
+        wrong.extend(
+            judge(&case, &hits, &mut BTreeMap::new()).into_iter().map(|problem| format!("{}: {problem}", case.name)),
+        );
     }
     assert_eq!(wrong, Vec::<String>::new());
 }
