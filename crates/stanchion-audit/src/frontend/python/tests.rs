@@ -453,23 +453,3 @@ fn noise_is_read_without_harm() {
         let _ = everything(&python(&String::from_utf8_lossy(&bytes)));
     }
 }
-
-#[test]
-#[ignore = "reads a tree of real code: PYTHON_TREE=folder cargo test --release -- --ignored --nocapture real_code"]
-fn real_code_is_read_without_errors() {
-    let tree = std::env::var("PYTHON_TREE").unwrap();
-    let (mut lines, mut functions, mut unclear) = (0, 0, Vec::new());
-    let start = std::time::Instant::now();
-    for file in ignore::Walk::new(tree).flatten().filter(|file| file.path().extension().is_some_and(|end| end == "py"))
-    {
-        let Ok(text) = std::fs::read_to_string(file.path()) else { continue };
-        let module = python(&text);
-        lines += module.lines;
-        functions += module.functions.len();
-        if !module.errors.is_empty() {
-            unclear.push((file.into_path(), module.errors));
-        }
-    }
-    let speed = f64::from(lines) / start.elapsed().as_secs_f64();
-    println!("{lines} lines, {functions} functions, {speed:.0} lines/s, unclear: {unclear:#?}");
-}
