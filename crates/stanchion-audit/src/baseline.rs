@@ -4,8 +4,7 @@
 //! for people; only the fingerprint counts.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -106,7 +105,7 @@ impl Baseline {
     /// # use stanchion_audit::baseline::Baseline;
     /// let folder = tempfile::tempdir().unwrap();
     /// let path = folder.path().join("baseline.json");
-    /// Baseline::default().write(&path)?;
+    /// std::fs::write(&path, Baseline::default().to_text())?;
     /// assert_eq!(Baseline::read(&path)?, Baseline::default());
     /// # Ok::<(), stanchion_audit::error::Error>(())
     /// ```
@@ -172,43 +171,6 @@ impl Baseline {
         format!("{{\n  \"version\": 1,\n  \"findings\": {{{findings}}}\n}}\n")
     }
 
-    /// Writes the file in one step: a reader sees the old one or the new one.
-    ///
-    /// # Errors
-    /// If it cannot be written; then the old file is as it was.
-    ///
-    /// ```
-    /// # use stanchion_audit::baseline::Baseline;
-    /// assert!(Baseline::default().write("/nowhere/baseline.json".as_ref()).is_err());
-    /// ```
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let wrong = |error: std::io::Error| {
-            Error::new(format!("the baseline cannot be written: {error}")).at(path.display().to_string(), 0)
-        };
-        // A name of our own, never one that another writer could have: that would be our own RC303.
-        let mut made = None;
-        for number in 0..100 {
-            let mut name = path.file_name().unwrap_or_default().to_owned();
-            name.push(format!(".{}-{number}.tmp", std::process::id()));
-            let beside = path.with_file_name(name);
-            match OpenOptions::new().write(true).create_new(true).open(&beside) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(wrong(error)),
-                Ok(file) => {
-                    made = Some((beside, file));
-                    break;
-                }
-            }
-        }
-        let (beside, mut file) = made.ok_or_else(|| wrong(ErrorKind::AlreadyExists.into()))?;
-        let written = file.write_all(self.to_text().as_bytes()).and_then(|()| file.sync_all());
-        written.and_then(|()| fs::rename(&beside, path)).map_err(|error| {
-            // What matters is the first error; the rest of a file that nobody reads is only untidy.
-            fs::remove_file(&beside).unwrap_or_default();
-            wrong(error)
-        })
-    }
-
     /// Marks each finding as known or new, and gives back what is gone, in order of path and code.
     ///
     /// ```
@@ -269,9 +231,7 @@ mod tests {
     fn what_is_written_is_read_and_parts_new_from_known_and_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("baseline.json");
-        fs::write(&path, "old").unwrap();
-        Baseline::of(&findings(&["a.ts", "b \"q\"\n.ts"])).write(&path).unwrap();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left in the folder");
+        fs::write(&path, Baseline::of(&findings(&["a.ts", "b \"q\"\n.ts"])).to_text()).unwrap();
         let split = Baseline::read(&path).unwrap().split(findings(&["b \"q\"\n.ts", "c.ts"]));
         let paths = |all: &[Finding]| all.iter().map(|finding| finding.path.clone()).collect::<Vec<_>>();
         assert_eq!((paths(&split.new), paths(&split.known)), (vec!["c.ts".into()], vec!["b \"q\"\n.ts".into()]));

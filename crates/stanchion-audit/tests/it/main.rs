@@ -204,7 +204,6 @@ fn every_solved_case_stays_solved() {
     );
     if std::env::var("SOLVED").as_deref() == Ok("write") {
         let text: String = solved.iter().map(|name| format!("{name}\n")).collect();
-        // stanchion-audit: ignore RC101, RC302 -- a person writes the list anew, alone
         fs::write(&list, text).unwrap();
         return;
     }

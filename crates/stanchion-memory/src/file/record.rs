@@ -223,7 +223,6 @@ mod tests {
     fn a_record_vouches_for_a_part_of_what_is_added_for_all_of_it_and_for_nothing_else() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let now = |text: &str| {
-            // stanchion-audit: ignore RC301, RC302 -- a test, in a file of its own
             std::fs::write(file.path(), text).unwrap();
             Stamp::at(file.path()).unwrap().unwrap()
         };

@@ -98,7 +98,7 @@ fn narrow(args: &AuditArgs, baseline: Option<&Baseline>, changes: Option<&Change
 
 fn write_baseline(file: &std::path::Path, audited: &Audited) -> Result<u8, Wrong> {
     let open = audited.report.open().count();
-    Baseline::of(&audited.report.findings).write(file).map_err(one)?;
+    out::put(Some(file), Baseline::of(&audited.report.findings).to_text().as_bytes()).map_err(one)?;
     say(&format!("{}: {open} findings written; a run with --baseline reports only others", file.display()));
     tell_what_is_missing(audited);
     Ok(if is_refused(audited) { NOT_ANALYSED } else { 0 })

@@ -269,3 +269,20 @@ fn probes_are_written_once_and_never_over_what_is_there() {
     tree.audit(&["--emit-probe", "probes"]).exits(1).says("0 race specifications written");
     assert!(probes().all(|probe| std::fs::read_to_string(probe).expect("a file") == "mine"));
 }
+
+/// What we ask of others. Where a race is shown on purpose, a comment says so, and none is left over.
+#[test]
+fn our_own_code_has_no_finding_without_a_reason() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_stanchion")).arg("audit").arg("--json").current_dir(root).output();
+    let output = output.unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let open = |finding: &&Value| finding.get("suppressed").is_none();
+    let found: Vec<&Value> = said["findings"].as_array().unwrap().iter().filter(open).collect();
+    assert!(found.is_empty(), "{found:#?}");
+    let unused = |note: &&Value| note["text"].as_str().unwrap().contains("suppresses no");
+    let notes: Vec<&Value> = said["notes"].as_array().unwrap().iter().filter(unused).collect();
+    assert!(notes.is_empty(), "{notes:#?}");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(said["summary"]["files"].as_u64().unwrap() > 500, "{}", said["summary"]);
+}

@@ -410,7 +410,6 @@ async fn an_edit_by_somebody_else_after_the_diff_is_never_lost() {
                 let new = user.write(".cursor/theirs", &theirs);
                 std::fs::rename(new, &path).expect("their edit");
             } else {
-                // stanchion-audit: ignore RC302 -- a test, in a home of its own
                 std::fs::write(&path, &theirs).expect("their edit");
             }
             pauses.release(point);

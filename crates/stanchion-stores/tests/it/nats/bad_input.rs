@@ -37,7 +37,6 @@ async fn a_token_logs_in_and_is_not_shown() {
 #[tokio::test]
 async fn a_file_that_holds_no_credentials_is_invalid_and_not_repeated() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    // stanchion-audit: ignore RC302 -- a file of this test
     std::fs::write(file.path(), "s3cr3t and no credentials").unwrap();
     let e = refused(&format!("nats://127.0.0.1:4222/?creds={}", file.path().display())).await;
     assert_eq!(e.kind(), ErrorKind::Invalid, "{e}");
