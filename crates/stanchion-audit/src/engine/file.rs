@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
-use super::value::{Origins, Shape, Value};
+use super::value::{Origins, Shape, UNIQUE, Value};
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -101,7 +101,7 @@ impl Engine<'_> {
             (_, "open") => self.open(known, &path),
             (_, "handle") => self.handle(known),
             (_, "temp") => {
-                let name = format!("unique:{}@{}", known.name, known.span.line);
+                let name = format!("{UNIQUE}{}@{}", known.name, known.span.line);
                 // Open already, and its path beside it.
                 if known.model.how.as_deref() == Some("pair") {
                     let file = Value::of(Shape::Api("file.w".into()), &name);

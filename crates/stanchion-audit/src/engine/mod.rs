@@ -39,7 +39,7 @@ pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
 use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
-pub(crate) use self::value::{EventId, Origins};
+pub(crate) use self::value::{EventId, Origins, UNIQUE};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
 use crate::program::Program;

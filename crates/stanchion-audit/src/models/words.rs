@@ -28,6 +28,8 @@ pub(crate) struct Words {
     pub(crate) at_once: Vec<String>,
     /// Conditions with this in them look at a column by its number.
     pub(crate) cells: Vec<String>,
+    /// Constants of packages that no other process has, such as its number.
+    pub(crate) unique: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -46,6 +48,7 @@ impl Words {
             (&mut self.immediate, &more.immediate),
             (&mut self.at_once, &more.at_once),
             (&mut self.cells, &more.cells),
+            (&mut self.unique, &more.unique),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());
