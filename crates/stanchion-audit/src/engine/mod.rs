@@ -7,6 +7,7 @@ mod apply;
 mod assign;
 mod attempt;
 mod block;
+mod bound;
 mod bounds;
 mod call;
 mod caught;
