@@ -41,7 +41,7 @@ impl Engine<'_> {
 
     /// What was inserted since then, or is committed since then, is inserted once: the database sees to it.
     fn refused(&mut self, first: usize) {
-        let ends = self.log().iter().skip(first).filter(|event| matches!(event.what, What::End { .. }));
+        let ends = self.log().iter().skip(first).filter(|event| matches!(event.what, What::End));
         let ended: Vec<EventId> = ends.filter_map(|event| event.transaction).collect();
         for (at, event) in self.log_mut().iter_mut().enumerate() {
             let inside = at >= first || event.transaction.is_some_and(|begin| ended.contains(&begin));
