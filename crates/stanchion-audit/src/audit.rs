@@ -39,8 +39,11 @@ pub(crate) struct Hits {
 /// Tools that do the same at one place.
 const SHARED_LEAST: usize = 3;
 
-/// A hit with the names of the entry points that lead to it.
-pub(crate) type Found = (Hit, BTreeSet<String>);
+/// The entry points that lead to a hit, by name.
+pub(crate) type Callers = BTreeMap<String, Entry>;
+
+/// A hit with the entry points that lead to it.
+pub(crate) type Found = (Hit, Callers);
 
 /// Where a hit is, and which: several tools may lead to the same two lines.
 type Key = (Site, &'static str, Option<Site>);
@@ -80,7 +83,7 @@ pub(crate) fn hits(
     }
     let mut found: BTreeMap<Key, Found> = BTreeMap::new();
     for (hit, callers) in std::mem::take(&mut all.found).into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
-        found.entry(key(&hit)).or_insert_with(|| (hit, BTreeSet::new())).1.extend(callers);
+        found.entry(key(&hit)).or_insert_with(|| (hit, Callers::new())).1.extend(callers);
     }
     let doubtful = |hit: &Hit| hit.code == "RC407" && hit.sure == 0;
     let mut tools: BTreeMap<Site, usize> = BTreeMap::new();
@@ -112,13 +115,13 @@ fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Jud
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
             let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
-                all.found.push((hit, BTreeSet::new()));
+                all.found.push((hit, Callers::new()));
                 all.found.len() - 1
             });
             if trace.root.entry != Entry::Loose
                 && let Some((_, callers)) = all.found.get_mut(at)
             {
-                callers.insert(trace.root.name.to_string());
+                callers.insert(trace.root.name.to_string(), trace.root.entry);
             }
         }
     });
@@ -136,19 +139,65 @@ mod tests {
     use crate::frontend::{Dialect, lower};
     use crate::program::Source;
 
-    fn check(path: &str, text: &str) -> Vec<(&'static str, u32, u32)> {
+    fn looked(path: &str, text: &str) -> Hits {
         let module = lower(Dialect::of(path).unwrap(), text).unwrap();
         let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
-        let models = Models::new(&[]).unwrap();
-        let hits = hits(
-            &program,
-            &models,
-            &Schema::default(),
-            Scope::Host,
-            "it is an MCP server, one process per client",
-            &|_| {},
-        );
+        let because = "it is an MCP server, one process per client";
+        hits(&program, &Models::new(&[]).unwrap(), &Schema::default(), Scope::Host, because, &|_| {})
+    }
+
+    fn check(path: &str, text: &str) -> Vec<(&'static str, u32, u32)> {
+        let hits = looked(path, text);
         hits.found.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
+    }
+
+    #[test]
+    fn state_is_read_and_written_and_a_lock_is_no_record_of_what_was_done() {
+        let about = |body: &str| {
+            let text = format!(
+                "import fs from 'node:fs/promises';\nimport {{ createClient }} from 'redis';\n\
+                 const client = createClient();\nexport async function f(id, text) {{\n{body}\n}}\n"
+            );
+            looked("a.ts", &text).subjects
+        };
+        assert!(!about("return await fs.readFile('/data/a', 'utf8');").contains(&Subject::State));
+        assert!(!about("await fs.readFile('/data/a'); await fs.writeFile('/data/b', text);").contains(&Subject::State));
+        assert!(
+            about("const a = await fs.readFile('/data/a'); await fs.writeFile('/data/a', a + text);")
+                .contains(&Subject::State)
+        );
+        assert!(about("await client.incr('hits');").contains(&Subject::State));
+        let take = "if (!(await client.set('job', id, { NX: true, EX: 90 }))) return;";
+        assert!(about(take).contains(&Subject::Key));
+        assert!(
+            !about(&format!("{take} try {{ await work(); }} finally {{ await client.del('job'); }}"))
+                .contains(&Subject::Key)
+        );
+    }
+
+    #[test]
+    fn a_hit_knows_how_its_code_is_reached_whatever_the_callers_are_called() {
+        let text = r#"
+import fs from "node:fs/promises";
+import express from "express";
+const app = express();
+const server = new McpServer({});
+server.registerTool("a/b", {}, async ({ text }) => {
+  const old = await fs.readFile("/data/a", "utf8");
+  await fs.writeFile("/data/a", old + text);
+});
+app.post("/save", async (req, res) => {
+  const old = await fs.readFile("/data/b", "utf8");
+  await fs.writeFile("/data/b", old + req.body);
+  res.end();
+});
+"#;
+        let hits = looked("a.ts", text);
+        let of = |line| {
+            let found = hits.found.iter().find(|(hit, _)| hit.code == "RC101" && hit.write.span.line == line);
+            found.map(|(_, callers)| callers.values().copied().collect::<Vec<_>>())
+        };
+        assert_eq!((of(8), of(12)), (Some(vec![Entry::Tool]), Some(vec![Entry::Route])));
     }
 
     #[test]

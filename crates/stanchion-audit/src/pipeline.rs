@@ -9,12 +9,12 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::advice::{self, Way};
-use crate::audit::{Hits, hits, threads};
+use crate::audit::{Callers, Hits, hits, threads};
 use crate::catalogue;
 use crate::checklist::Subject;
 use crate::config::{Config, Instances as Said};
 use crate::deploy::{Deployment, Kind as Fact};
-use crate::engine::{Scope, Site};
+use crate::engine::{Entry, Scope, Site};
 use crate::error::Error;
 use crate::finding::{self, Confidence, Finding, Role, Severity, Step, Surface};
 use crate::format::{Note, Report};
@@ -225,8 +225,8 @@ fn models(base: &Path, config: &Config) -> Result<Models, Error> {
 }
 
 /// How calls come to code in this language, by what leads to it.
-fn way(deployment: &Deployment, language: Language, callers: &BTreeSet<String>) -> Way {
-    if callers.iter().any(|caller| caller.contains('/')) {
+fn way(deployment: &Deployment, language: Language, callers: &Callers) -> Way {
+    if callers.values().any(|entry| *entry == Entry::Route) {
         Way::Http
     } else if deployment.facts.iter().any(|fact| fact.kind == Fact::StdioMcp) {
         Way::Mcp
@@ -274,13 +274,7 @@ fn function_at(program: &Program, site: Site) -> String {
     })
 }
 
-fn finding(
-    program: &Program,
-    hit: &Hit,
-    callers: &BTreeSet<String>,
-    surfaces: &[Surface],
-    way: Way,
-) -> Option<Finding> {
+fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface], way: Way) -> Option<Finding> {
     let rule = catalogue::rule(hit.code)?;
     let site = hit.write;
     let mut flow = Vec::new();
@@ -316,10 +310,10 @@ fn finding(
         why: match callers.len() {
             0 => hit.why.clone(),
             1..=4 => {
-                format!("{}; it is reached from {}", hit.why, callers.iter().cloned().collect::<Vec<_>>().join(", "))
+                format!("{}; it is reached from {}", hit.why, callers.keys().cloned().collect::<Vec<_>>().join(", "))
             }
             more => {
-                let some = callers.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+                let some = callers.keys().take(3).cloned().collect::<Vec<_>>().join(", ");
                 format!("{}; it is reached from {some} and {} more", hit.why, more - 3)
             }
         },

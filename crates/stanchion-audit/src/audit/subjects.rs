@@ -1,6 +1,7 @@
 //! What a program is about, for the checklist: of what was not met, nothing can be said.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use crate::checklist::Subject;
 use crate::engine::{Entry, Event, Kind, Scope, Trace, What};
@@ -14,7 +15,30 @@ pub(super) fn of(trace: &Trace, about: &mut BTreeSet<Subject>) {
     if root.entry == Entry::Tool && !root.hints.is_empty() {
         about.insert(Subject::Hint);
     }
-    trace.events().iter().for_each(|event| one(event, about));
+    let events = trace.events();
+    let id = |event: &'_ Event| event.resource.as_ref().map(|resource| (resource.kind, Rc::clone(&resource.name)));
+    let read = events.iter().filter(|event| matches!(event.what, What::Read { .. } | What::Check)).filter_map(id);
+    let read: BTreeSet<_> = read.collect();
+    // What is given up in any case was a lock.
+    let given_up = events.iter().filter(|event| event.always || !event.handler).filter_map(|event| match &event.what {
+        What::Write(write) if write.deletes => event.resource.as_ref().map(|resource| &resource.name),
+        What::Release { lock, .. } => Some(lock),
+        _ => None,
+    });
+    let given_up: BTreeSet<_> = given_up.collect();
+    for event in events {
+        one(event, about);
+        let What::Write(write) = &event.what else { continue };
+        // Something changes from what it was.
+        if write.compares || write.relative || id(event).is_some_and(|id| read.contains(&id)) {
+            about.insert(Subject::State);
+        }
+        // Something that is put down only if it is not there yet is a record of what was done.
+        let is_lock = event.resource.as_ref().is_some_and(|resource| given_up.contains(&resource.name));
+        if write.creates && !is_lock || write.inserts && !event.guards.is_empty() {
+            about.insert(Subject::Key);
+        }
+    }
 }
 
 fn one(event: &Event, about: &mut BTreeSet<Subject>) {
@@ -23,17 +47,7 @@ fn one(event: &Event, about: &mut BTreeSet<Subject>) {
     }
     let kind = event.resource.as_ref().map(|resource| resource.kind);
     match &event.what {
-        What::Read { .. } | What::Check if kind.is_some() => drop(about.insert(Subject::State)),
-        What::Write(write) => {
-            about.insert(Subject::State);
-            if kind == Some(Kind::File) {
-                about.insert(Subject::File);
-            }
-            // Something that is put down only if it is not there yet is a record of what was done.
-            if write.creates || write.inserts && !event.guards.is_empty() {
-                about.insert(Subject::Key);
-            }
-        }
+        What::Write(_) if kind == Some(Kind::File) => drop(about.insert(Subject::File)),
         What::Acquire(lock) => {
             about.insert(Subject::Lock);
             if lock.scope == Scope::Cluster && !lock.session {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::call::Args;
 use super::event::{Effect, What};
 use super::known::Known;
-use super::value::{Closure, Origins, Shape, Value, joined};
+use super::value::{Closure, Origins, RANDOM, Shape, UNIQUE, Value, joined};
 use super::{Engine, Entry};
 use crate::hir::{Expr, ExprKind, Language, Span};
 
@@ -77,7 +77,7 @@ impl Engine<'_> {
             "effect" => self.effect(known),
             "sleep" => {
                 let time = known.at().unwrap_or_else(|| Value::unknown("$"));
-                let random = ["random", "jitter"].iter().any(|word| time.name.to_lowercase().contains(word));
+                let random = time.name.contains(RANDOM);
                 let growing = time.is_vague() && time.name.contains(['*', '<', '(', '$']);
                 self.emit(What::Sleep { growing, random }, None, &time.origins, known.span);
                 if let Some(callback) = known.get(&known.model.callback).filter(|callback| callback.closure().is_some())
@@ -167,7 +167,8 @@ impl Engine<'_> {
             }
             "unique" => {
                 let anew = if self.here.retries > 0 { ":anew" } else { "" };
-                Value::unknown(format!("unique:{}{anew}", known.name)).from(&known.origins())
+                let mark = if known.model.how.as_deref() == Some("random") { RANDOM } else { UNIQUE };
+                Value::unknown(format!("{mark}{}{anew}", known.name)).from(&known.origins())
             }
             _ => self.result(known),
         }

@@ -68,7 +68,8 @@ impl Engine<'_> {
         self.here.tries.push(first);
         self.here.tried.push(Origins::default());
         let mut flow = self.block(body, scope);
-        if let Some(handler) = handlers.iter().find(|handler| takes_empty(handler)) {
+        let words = self.words();
+        if let Some(handler) = handlers.iter().find(|handler| takes_empty(words, handler)) {
             // A handler that returns lets only the caller go on.
             let returns = handler.body.iter().any(|stmt| matches!(stmt.kind, StmtKind::Return(_)));
             let from = if returns { RETURNS } else { self.next_id() };
@@ -76,7 +77,7 @@ impl Engine<'_> {
             // The innermost handler has it.
             reads.for_each(|event| event.swallowed = event.swallowed.or(Some(from)));
         }
-        if handlers.iter().any(is_refused) {
+        if handlers.iter().any(|handler| is_refused(words, handler)) {
             self.refused(first);
         }
         if flow == Flow::Next {

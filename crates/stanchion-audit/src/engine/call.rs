@@ -8,6 +8,7 @@ use super::exec::Flow;
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value, joined};
 use super::{AtYield, CALLS_DEEP, Engine, Entry, Frame, Root, Site};
 use crate::hir::{Call, Expr, ExprKind, Function, Language, Span};
+use crate::models::Words;
 
 /// Handlers of one program, and those that one line registers.
 const ROOTS_MOST: usize = 4_000;
@@ -161,7 +162,8 @@ impl Engine<'_> {
             let closure = Rc::clone(closure);
             let found = self.module(closure.file).functions.get(closure.function);
             // A context manager that a library enters: its block is not ours to see.
-            if found.is_some_and(|found| found.is_generator && is_context_manager(found)) {
+            if found.is_some_and(|found| found.is_generator && is_decorated(&self.words().managers, &found.decorators))
+            {
                 let (body, scope) = (Rc::from([]), Rc::clone(&closure.scope));
                 let at_yield = AtYield { body, bind: None, scope, frame: self.frames.len() };
                 return self.call_generator(&closure, args, site, at_yield);
@@ -219,7 +221,7 @@ impl Engine<'_> {
             return Value::unknown(format!("{}()", found.name)).from(&origins);
         }
         // A context manager that is called outside of `with` does nothing yet.
-        if at_yield.is_none() && found.is_generator && is_context_manager(found) {
+        if at_yield.is_none() && found.is_generator && is_decorated(&self.words().managers, &found.decorators) {
             let object = Object::new(false);
             let list: Vec<Value> = args.into_iter().map(|(_, arg)| arg).collect();
             let mut fields = object.fields.borrow_mut();
@@ -382,8 +384,9 @@ impl Engine<'_> {
     }
 }
 
-fn is_context_manager(function: &Function) -> bool {
-    function.decorators.iter().any(|decorator| path_of(decorator).is_some_and(|path| path.ends_with("contextmanager")))
+/// Whether one of these is among the decorators.
+pub(super) fn is_decorated(words: &[String], decorators: &[Expr]) -> bool {
+    decorators.iter().any(|decorator| path_of(decorator).is_some_and(|path| Words::is_last(words, &path)))
 }
 
 /// `a.b.c` as text.

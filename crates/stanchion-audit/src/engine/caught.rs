@@ -2,6 +2,7 @@
 
 use super::call::path_of;
 use crate::hir::{Expr, ExprKind, Handler, Stmt, StmtKind};
+use crate::models::Words;
 
 /// A call as a statement, or `void` before it; a chain of promises counts as its last call.
 pub(super) fn drops_promise(expr: &Expr) -> bool {
@@ -13,39 +14,21 @@ pub(super) fn drops_promise(expr: &Expr) -> bool {
 }
 
 /// Catches more than "not there", does not look at the error, and goes on with something empty.
-pub(super) fn takes_empty(handler: &Handler) -> bool {
+pub(super) fn takes_empty(words: &Words, handler: &Handler) -> bool {
     let named = |expr: &Expr| path_of(expr).unwrap_or_default();
     let mut types = handler.catches.iter().flat_map(|caught| match &caught.kind {
         ExprKind::List(items) => items.iter().map(named).collect::<Vec<_>>(),
         _ => vec![named(caught)],
     });
-    if !handler.catches.is_empty() && types.all(|name| name.contains("NotFound")) {
+    if !handler.catches.is_empty() && types.all(|name| Words::is_in(&words.absent, &name)) {
         return false;
     }
-    gives_empty(&handler.body)
+    gives_empty(words, &handler.body)
 }
 
-/// How a program ends itself.
-const ENDS: [&str; 6] = ["process.exit", "process.abort", "sys.exit", "os._exit", "os.Exit", "std.process.exit"];
-
-/// Errors by which databases say that there is one already.
-const REFUSED: [&str; 8] = [
-    "IntegrityError",
-    "UniqueViolation",
-    "UniqueViolationError",
-    "DuplicateKeyError",
-    "UniqueConstraintError",
-    "ConstraintError",
-    "DuplicateEntryError",
-    "AlreadyExists",
-];
-
 /// Counts on the database to refuse the second one.
-pub(super) fn is_refused(handler: &Handler) -> bool {
-    let is = |expr: &Expr| {
-        let path = path_of(expr).unwrap_or_default();
-        REFUSED.contains(&path.rsplit('.').next().unwrap_or_default())
-    };
+pub(super) fn is_refused(words: &Words, handler: &Handler) -> bool {
+    let is = |expr: &Expr| path_of(expr).is_some_and(|path| Words::is_last(&words.refused, &path));
     handler.catches.iter().any(|caught| match &caught.kind {
         ExprKind::List(items) => items.iter().any(is),
         _ => is(caught),
@@ -53,14 +36,14 @@ pub(super) fn is_refused(handler: &Handler) -> bool {
 }
 
 /// Goes on with something empty, whatever went wrong.
-pub(super) fn gives_empty(body: &[Stmt]) -> bool {
+pub(super) fn gives_empty(words: &Words, body: &[Stmt]) -> bool {
     let looks = body.iter().any(|stmt| {
         matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. })
     });
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
         Some(StmtKind::Expr(Expr { kind: ExprKind::Call(call), .. })) => {
-            path_of(&call.callee).is_none_or(|path| !ENDS.contains(&path.as_str()))
+            path_of(&call.callee).is_none_or(|path| !Words::is_one(&words.ends, &path))
         }
         Some(StmtKind::Return(Some(value))) => is_empty(value),
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::call::{Args, path_of};
+use super::call::{Args, is_decorated, path_of};
 use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{CALLS_DEEP, Engine, Frame, Site};
-use crate::hir::{ClassId, Expr, ExprKind, Language};
+use crate::hir::{ClassId, ExprKind, Language};
 
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
@@ -19,7 +19,7 @@ impl Engine<'_> {
             if let Some((_, function)) = found.methods.iter().find(|(method, _)| method == name) {
                 let scope = self.load(at.0);
                 let decorators = self.module(at.0).functions.get(*function).map(|f| f.decorators.as_slice());
-                let is_property = decorators.is_some_and(|all| all.iter().any(is_property));
+                let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all));
                 let closure = Closure { file: at.0, function: *function, scope, this: Some(this.clone()) };
                 if is_property {
                     let site = Site { file: at.0, span: found.span };
@@ -210,8 +210,4 @@ impl Engine<'_> {
         };
         params.iter().filter(|param| param.default.is_none()).map(|param| (None, symbol(param))).collect()
     }
-}
-
-fn is_property(decorator: &Expr) -> bool {
-    path_of(decorator).is_some_and(|path| path == "property" || path.ends_with("cached_property"))
 }

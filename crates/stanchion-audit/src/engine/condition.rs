@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::known::Known;
 use super::value::{Origins, Shape, Value};
+use crate::models::Words;
 
 /// Conditions of one statement.
 pub(super) const CONDITIONS_MOST: usize = 64;
@@ -46,7 +47,7 @@ impl Engine<'_> {
                     all.push(condition(column, equal, values.get(index).unwrap_or(&&unknown)));
                 }
             }
-            values => values.iter().for_each(|value| conditions(value, all, 3)),
+            values => values.iter().for_each(|value| conditions(self.words(), value, all, 3)),
         }
     }
 
@@ -80,7 +81,7 @@ pub(super) fn condition(column: &str, equal: bool, value: &Value) -> Condition {
 }
 
 /// Conditions in an object, a list, or an expression such as `User.id == id`.
-pub(super) fn conditions(value: &Value, all: &mut Vec<Condition>, depth: u32) {
+pub(super) fn conditions(words: &Words, value: &Value, all: &mut Vec<Condition>, depth: u32) {
     if all.len() >= CONDITIONS_MOST {
         return;
     }
@@ -89,19 +90,17 @@ pub(super) fn conditions(value: &Value, all: &mut Vec<Condition>, depth: u32) {
             for (name, field) in object.fields.borrow().iter() {
                 // `{version: {$lt: 3}}`, `{AND: [...]}`.
                 let inner = field.object().is_some_and(|inner| !inner.fields.borrow().is_empty());
-                if matches!(&**name, "AND" | "$and" | "and") && depth > 0 {
-                    conditions(field, all, depth - 1);
+                if Words::is_one(&words.both, name) && depth > 0 {
+                    conditions(words, field, all, depth - 1);
                 } else {
-                    let equal = !inner || field.option("equals").is_some() || field.option("$eq").is_some();
-                    let equal = equal || field.option("in").is_some() || field.option("$in").is_some();
+                    let equal = !inner || words.equals.iter().any(|word| field.option(word).is_some());
                     // Prisma's compound keys: `{userId_day: {userId, day}}`.
-                    let plain = inner
-                        && field.object().is_some_and(|inner| !inner.fields.borrow().keys().any(|k| is_operator(k)));
+                    let plain = inner && !words.operators.iter().any(|word| field.option(word).is_some());
                     all.push(condition(name, equal || plain, field));
                 }
             }
         }
-        Shape::List(items) if depth > 0 => items.iter().for_each(|item| conditions(item, all, depth - 1)),
+        Shape::List(items) if depth > 0 => items.iter().for_each(|item| conditions(words, item, all, depth - 1)),
         Shape::Null => {}
         _ => {
             let inner = value.name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
@@ -122,10 +121,6 @@ pub(super) fn conditions(value: &Value, all: &mut Vec<Condition>, depth: u32) {
     }
 }
 
-fn is_operator(word: &str) -> bool {
-    word.starts_with('$') || matches!(word, "gt" | "gte" | "lt" | "lte" | "not" | "notIn" | "contains" | "startsWith")
-}
-
 /// Both of them are written.
 pub(super) fn pair(one: &Value, other: &Value) -> Value {
     Value::of(Shape::List(Rc::from([one.clone(), other.clone()])), &*one.name)
@@ -143,43 +138,42 @@ pub(super) fn keywords(known: &Known<'_>) -> Value {
 }
 
 /// All fields are computed by the store from their own values.
-pub(super) fn is_relative(data: &Value) -> bool {
+pub(super) fn is_relative(words: &Words, data: &Value) -> bool {
     match &data.shape {
         Shape::Object(object) => {
             let fields = object.fields.borrow();
-            if ["$inc", "$push", "$addToSet", "$pull", "$min", "$max", "$mul"].iter().any(|op| fields.contains_key(*op))
-            {
+            if words.computes.iter().any(|op| fields.contains_key(op.as_str())) {
                 return true;
             }
+            let relative = |field: &Value| is_relative_value(words, field);
             let stored = |field: &&Value| !field.deep_origins().is_empty();
-            fields.values().any(is_relative_value) && fields.values().filter(stored).all(is_relative_value)
+            fields.values().any(relative) && fields.values().filter(stored).all(relative)
         }
-        _ => is_relative_value(data),
+        _ => is_relative_value(words, data),
     }
 }
 
-pub(super) fn is_relative_value(field: &Value) -> bool {
-    ["increment", "decrement", "multiply", "divide", "push", "$add"].iter().any(|op| field.option(op).is_some())
-        || field.name.contains(STORED)
+pub(super) fn is_relative_value(words: &Words, field: &Value) -> bool {
+    words.computes_field.iter().any(|op| field.option(op).is_some()) || field.name.contains(STORED)
 }
 
 /// Part of the name of what the store computes: `F("balance") - 1`, ``sql`balance - 1` ``.
 pub(super) const STORED: &str = "stored:";
 
 /// Columns that are written.
-pub(super) fn columns(value: &Value) -> Vec<Rc<str>> {
+pub(super) fn columns(words: &Words, value: &Value) -> Vec<Rc<str>> {
     match &value.shape {
         Shape::Object(object) => {
             let fields = object.fields.borrow();
-            let set = fields.get("$set").map(columns);
-            let mut all: Vec<Rc<str>> = fields.keys().filter(|key| !key.starts_with('$')).cloned().collect();
-            for op in ["$inc", "$unset", "$push"] {
-                all.extend(fields.get(op).map(columns).unwrap_or_default());
+            let operators = [&words.sets, &words.computes, &words.operators];
+            let is_column = |key: &&Rc<str>| !operators.iter().any(|words| Words::is_one(words, key));
+            let mut all: Vec<Rc<str>> = fields.keys().filter(is_column).cloned().collect();
+            for set in words.sets.iter().filter_map(|op| fields.get(op.as_str())) {
+                all.extend(columns(words, set));
             }
-            all.extend(set.unwrap_or_default());
             all
         }
-        Shape::List(items) => items.iter().flat_map(columns).collect(),
+        Shape::List(items) => items.iter().flat_map(|item| columns(words, item)).collect(),
         Shape::Str(text) => vec![Rc::clone(text)],
         _ => Vec::new(),
     }

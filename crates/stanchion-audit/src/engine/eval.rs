@@ -200,12 +200,10 @@ impl Engine<'_> {
                 if name == "default" && is_javascript(language) {
                     return of.clone();
                 }
-                // A constant of a package: `kv`, `prisma`.
-                if let Some(kind) = self.models.made(language, &format!("{path} value")) {
-                    return Value::of(Shape::Api(kind.name.as_str().into()), &path);
-                }
-                let usual = self.models.package(language, &path).to_owned();
-                Value::of(Shape::Package(usual.as_str().into()), &path)
+                self.constant(&path).unwrap_or_else(|| {
+                    let usual = self.models.package(language, &path);
+                    Value::of(Shape::Package(usual.into()), &path)
+                })
             }
             Shape::Api(api) => {
                 let path = format!("{}.{name}", of.name);

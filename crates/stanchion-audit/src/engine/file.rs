@@ -5,7 +5,11 @@ use std::rc::Rc;
 use super::Engine;
 use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
-use super::value::{Origins, Shape, Value};
+use super::value::{Origins, Shape, UNIQUE, Value};
+use crate::models::Words;
+
+/// The shortest name of a flag.
+const FLAG_LEAST: usize = 4;
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -101,7 +105,7 @@ impl Engine<'_> {
             (_, "open") => self.open(known, &path),
             (_, "handle") => self.handle(known),
             (_, "temp") => {
-                let name = format!("unique:{}@{}", known.name, known.span.line);
+                let name = format!("{UNIQUE}{}@{}", known.name, known.span.line);
                 // Open already, and its path beside it.
                 if known.model.how.as_deref() == Some("pair") {
                     let file = Value::of(Shape::Api("file.w".into()), &name);
@@ -117,19 +121,21 @@ impl Engine<'_> {
     /// An open file: its type tells what may be done with it, its name is the path.
     fn open(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
         let mode = known.get(&known.model.options);
-        let text = mode.as_ref().map_or("r", |mode| mode.as_text().unwrap_or(&mode.name)).to_owned();
         let words = self.words();
-        let has = |word: &str| text.split(['|', '.', ' ']).any(|part| part == word);
+        // A mode is a text; flags are constants, whose names are longer than what somebody calls a variable.
+        let has = |words: &[String]| match mode.as_ref().map(|mode| (mode, mode.as_text())) {
+            Some((_, Some(text))) => words.iter().any(|word| word == text),
+            Some((mode, None)) => {
+                mode.name.split(['|', '.', ' ']).any(|part| part.len() >= FLAG_LEAST && Words::is_one(words, part))
+            }
+            None => false,
+        };
         let kind = match known.model.how.as_deref() {
             Some(how) => how,
-            None if text.contains('x') && text.len() < 4 || words.creates.iter().any(|word| has(word)) => "x",
-            None if text.len() < 4 && text.starts_with('a') || words.appends.iter().any(|word| has(word)) => "a",
-            None if text.len() < 4 && text.contains('+') && !text.starts_with('w') || has("O_RDWR") => "r+",
-            None if has("read") && has("write") => "r+",
-            None if text.len() < 4 && text.starts_with('w') || has("O_TRUNC") || has("O_WRONLY") || has("truncate") => {
-                "w"
-            }
-            None if has("write") => "w",
+            None if has(&words.creates) => "x",
+            None if has(&words.appends) => "a",
+            None if has(&words.updates) || has(&words.reads) && has(&words.writes) => "r+",
+            None if has(&words.writes) => "w",
             None => "r",
         };
         if kind == "x" {

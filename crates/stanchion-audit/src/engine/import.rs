@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::eval::is_javascript;
-use super::value::{Binding, Scope as Vars, Shape, Value};
+use super::value::{Binding, Scope as Vars, Shape, UNIQUE, Value};
 use crate::hir::Imported;
 use crate::program::Meaning;
 
@@ -47,11 +47,18 @@ impl Engine<'_> {
             Imported::Name(name) if name != "default" || !is_javascript(language) => format!("{package}.{name}"),
             _ => package,
         };
-        if let Some(kind) = self.models.made(language, &format!("{path} value")) {
-            return Value::of(Shape::Api(kind.name.as_str().into()), &path);
-        }
-        let usual = self.models.package(language, &path).to_owned();
-        Value::of(Shape::Package(usual.as_str().into()), usual)
+        self.constant(&path).unwrap_or_else(|| {
+            let usual = self.models.package(language, &path);
+            Value::of(Shape::Package(usual.into()), usual)
+        })
+    }
+
+    /// A constant of a package: `kv`, `prisma`, `process.pid`.
+    pub(super) fn constant(&self, path: &str) -> Option<Value> {
+        let kind = self.models.made(self.language(self.file()), &format!("{path} value"));
+        let kind = kind.map(|kind| Value::of(Shape::Api(kind.name.as_str().into()), path));
+        let unique = || self.words().unique.iter().any(|one| one == path);
+        kind.or_else(|| unique().then(|| Value::unknown(format!("{UNIQUE}{path}"))))
     }
 
     /// What another file gives under this name.

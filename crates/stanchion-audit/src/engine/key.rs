@@ -63,17 +63,7 @@ impl Engine<'_> {
                     || known.get(&known.model.ttl).is_some_and(|ttl| ttl.as_number() != Some(0.0));
                 if only_new {
                     // Whoever sets it first has it: that is how locks are made.
-                    let acquire = Acquire {
-                        lock: Rc::clone(&name),
-                        scope,
-                        ttl: expires,
-                        structured: false,
-                        fresh: false,
-                        pooled: false,
-                        tries: true,
-                        open: false,
-                        session: false,
-                    };
+                    let acquire = Acquire { scope, ttl: expires, tries: true, ..Acquire::of(Rc::clone(&name)) };
                     let write = Write { creates: true, ttl: ttl(words, known), ..Write::default() };
                     let id = self.emit(What::Write(write), Some(resource), &deps, known.span);
                     self.take(acquire, &Origins::one(id), known.span);
@@ -107,8 +97,8 @@ impl Engine<'_> {
                 Value::unknown(format!("eval({name})")).from(&Origins::one(id))
             }
             "update" => {
-                let sum = known.get(&known.model.relative).is_some_and(|text| computes(&text.name));
-                let relative = sum || value.as_ref().is_some_and(is_relative);
+                let sum = known.get(&known.model.relative).is_some_and(|text| computes(self.words(), &text.name));
+                let relative = sum || value.as_ref().is_some_and(|value| is_relative(self.words(), value));
                 let write = Write { whole: !relative, relative, compares, creates, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
@@ -125,18 +115,14 @@ impl Engine<'_> {
 
 /// The ttl in seconds: `"EX", 300`, `ex=300`, `{PX: 3000}`.
 fn ttl(words: &Words, known: &Known<'_>) -> Option<f64> {
-    let unit = |word: &str| match word.to_ascii_uppercase().as_str() {
-        "EX" => Some(1.0),
-        "PX" => Some(0.001),
-        _ => None,
-    };
+    let unit = |word: &str| words.units.get(word.to_ascii_uppercase().as_str()).copied();
     let mut last = None;
     for (name, value) in known.args {
         if let (Some(unit), Some(number)) = (name.as_deref().and_then(unit).or(last), value.as_number()) {
             return Some(number * unit);
         }
-        if let Some(number) = ["EX", "PX"].iter().find_map(|word| Some(value.option(word)?.as_number()? * unit(word)?))
-        {
+        let option = |(word, unit): (&String, &f64)| Some(value.option(word)?.as_number()? * unit);
+        if let Some(number) = words.units.iter().find_map(option) {
             return Some(number);
         }
         last = value.as_text().and_then(unit);
@@ -153,7 +139,6 @@ fn seconds(words: &Words, text: &str) -> Option<f64> {
 }
 
 /// An expression of a store that computes: `SET a = a + :n`, `ADD a :n`.
-fn computes(text: &str) -> bool {
-    let upper = text.to_uppercase();
-    upper.contains(['+', '-']) || upper.contains("ADD ") || upper.contains("LIST_APPEND")
+fn computes(words: &Words, text: &str) -> bool {
+    text.contains(['+', '-']) || Words::is_in(&words.computes_text, &text.to_uppercase())
 }

@@ -80,6 +80,14 @@ impl Known<'_> {
         })
     }
 
+    /// One of these options is given and not off.
+    pub(super) fn is_set(&self, words: &[String]) -> bool {
+        self.args.iter().any(|(name, arg)| {
+            name.as_deref().is_some_and(|name| words.iter().any(|word| word == name)) && !is_off(arg)
+                || words.iter().any(|word| arg.option(word).is_some_and(|value| !is_off(&value)))
+        })
+    }
+
     /// One of these words.
     pub(super) fn says_any(&self, words: &[String]) -> bool {
         words.iter().any(|word| self.says(word))

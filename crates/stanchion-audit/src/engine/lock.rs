@@ -81,16 +81,13 @@ impl Engine<'_> {
         let scope = known.model.scope.map(crate::models::Reach::scope).or(this_reach).unwrap_or(Scope::Process);
         let fresh = self.fresh(&name) || known.this.is_some_and(|this| self.fresh(&this.name));
         let acquire = |structured| Acquire {
-            lock: Rc::clone(&name),
             scope,
-            ttl: true,
             structured,
             fresh,
             pooled: known.model.how.as_deref() == Some("pooled"),
             tries: known.model.how.as_deref() != Some("raises")
                 && (known.says("timeout") || known.args.iter().any(|(_, arg)| matches!(arg.shape, Shape::Bool(false)))),
-            open: false,
-            session: false,
+            ..Acquire::of(Rc::clone(&name))
         };
         let calls = known.get(&known.model.callback).is_some_and(|callback| callback.closure().is_some());
         let gives_back = known.says_any(&self.words().unlocks);
@@ -140,21 +137,7 @@ impl Engine<'_> {
         if let Some(scope) = self.reach(value) {
             let fresh = self.fresh(&value.name);
             let lock = Rc::clone(&value.name);
-            self.take(
-                Acquire {
-                    lock,
-                    scope,
-                    ttl: true,
-                    structured: true,
-                    fresh,
-                    pooled: false,
-                    tries: false,
-                    open: false,
-                    session: false,
-                },
-                &Origins::default(),
-                span,
-            );
+            self.take(Acquire { scope, structured: true, fresh, ..Acquire::of(lock) }, &Origins::default(), span);
             return value.clone();
         }
         if let Shape::Api(kind) = &value.shape

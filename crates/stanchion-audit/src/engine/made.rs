@@ -8,7 +8,7 @@ use super::event::What;
 use super::known::Known;
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::Span;
-use crate::models::{Argument, Which};
+use crate::models::{Argument, Which, Words};
 
 impl Engine<'_> {
     pub(super) fn call_package(&mut self, path: &str, args: Args, is_new: bool, span: Span) -> Value {
@@ -99,7 +99,7 @@ impl Engine<'_> {
         let language = self.language(self.file());
         let models = self.models;
         if let Shape::Lock(lock) = &of.shape
-            && matches!(name, "release" | "unlock" | "Unlock" | "dispose" | "close")
+            && Words::is_one(&self.words().releases, name)
         {
             self.give_back(&Rc::clone(lock), true, span);
             return Value::null();

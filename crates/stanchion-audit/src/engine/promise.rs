@@ -14,7 +14,7 @@ impl Engine<'_> {
     pub(super) fn swallow(&mut self, known: &Known<'_>) {
         let closure = known.get(&known.model.callback).and_then(|callback| callback.closure().cloned());
         let Some(function) = closure.and_then(|c| self.module(c.file).functions.get(c.function)) else { return };
-        if self.here.early || !gives_empty(&function.body) {
+        if self.here.early || !gives_empty(self.words(), &function.body) {
             return;
         }
         let origins = known.this.map(Value::deep_origins).unwrap_or_default();

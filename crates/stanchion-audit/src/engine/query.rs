@@ -115,7 +115,7 @@ impl Engine<'_> {
                 query.verb = Verb::Update;
                 query.set = Some(Value::unknown(STORED));
                 if let Some(at) = known.at() {
-                    conditions(&at, &mut query.filter, 3);
+                    conditions(self.words(), &at, &mut query.filter, 3);
                 }
             }
             "lock" => query.locks = true,
@@ -124,16 +124,11 @@ impl Engine<'_> {
                 if !known.model.at.0.is_empty()
                     && let Some(at) = known.at()
                 {
-                    conditions(&at, &mut query.filter, 3);
+                    conditions(self.words(), &at, &mut query.filter, 3);
                 }
             }
         }
-        query.locks |= known.says_any(&self.words().locks);
-        query.locks |= known.args.iter().any(|(name, arg)| {
-            let off = |value: &Value| matches!(value.shape, Shape::Bool(false) | Shape::Null);
-            name.as_deref() == Some("with_for_update") && !off(arg)
-                || arg.option("lock").is_some_and(|lock| !off(&lock))
-        });
+        query.locks |= self.locks_rows(known);
         query.compares |= known.get(&known.model.compares).is_some();
         query.creates |= known.get(&known.model.creates).is_some();
         let value =
@@ -170,13 +165,18 @@ impl Engine<'_> {
         let kind = known.this.and_then(|this| this.kind().cloned()).unwrap_or_else(|| Rc::from("?"));
         let mut query = Query::new(&kind, store, verb, table);
         if let Some(at) = known.at() {
-            conditions(&at, &mut query.filter, 3);
+            conditions(self.words(), &at, &mut query.filter, 3);
         }
         query.set = known.get(&known.model.value);
-        query.locks = known.says_any(&self.words().locks) || known.says("lock");
+        query.locks = self.locks_rows(known);
         query.creates = known.get(&known.model.creates).is_some();
         query.compares = known.get(&known.model.compares).is_some();
         self.run_query(&query, known.span)
+    }
+
+    fn locks_rows(&self, known: &Known<'_>) -> bool {
+        let words = self.words();
+        known.says_any(&words.locks) || known.is_set(&words.lock_options)
     }
 
     pub(super) fn run_query(&mut self, query: &Query, span: Span) -> Value {
@@ -193,8 +193,8 @@ impl Engine<'_> {
                 return Value::unknown(format!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
             Verb::Update => {
-                let relative = query.set.as_ref().is_some_and(is_relative);
-                let columns = query.set.as_ref().map(columns).unwrap_or_default();
+                let relative = query.set.as_ref().is_some_and(|set| is_relative(self.words(), set));
+                let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();
                 let many = query.filter.len() > 1;
                 let compares = query.compares
                     || query.filter.iter().any(|condition| {
@@ -206,7 +206,7 @@ impl Engine<'_> {
                 Write { whole: !relative, relative, compares, columns, decided, ..Write::default() }
             }
             Verb::Insert => {
-                let columns = query.set.as_ref().map(columns).unwrap_or_default();
+                let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();
                 Write { inserts: true, creates: query.creates, columns, ..Write::default() }
             }
             Verb::Upsert => Write { creates: true, whole: true, ..Write::default() },
@@ -222,7 +222,8 @@ impl Engine<'_> {
         let Some(row) = known.at().or_else(|| known.this.cloned()) else { return self.result(known) };
         let value = known.get(&known.model.value);
         let mut deps = value.as_ref().map_or_else(|| row.deep_origins(), Value::deep_origins);
-        let relative = known.model.how.as_deref() == Some("relative") || value.as_ref().is_some_and(is_relative);
+        let relative = known.model.how.as_deref() == Some("relative")
+            || value.as_ref().is_some_and(|set| is_relative(self.words(), set));
         let read = self.read_of(&row.deep_origins());
         let kind = known.this.and_then(|this| this.kind().cloned());
         if let Some(kind) = kind {
@@ -268,7 +269,7 @@ impl Engine<'_> {
             return;
         }
         let Some((_, resource)) = self.read_of(&of.origins) else { return };
-        let relative = is_relative_value(value);
+        let relative = is_relative_value(self.words(), value);
         let columns = vec![field.into()];
         let write = Write { whole: !relative, relative, columns, ..Write::default() };
         self.emit(What::Write(write), Some(resource), &value.deep_origins(), span);

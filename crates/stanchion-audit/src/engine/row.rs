@@ -3,26 +3,17 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::bound::{Bound, pieces, raised};
 use super::condition::is_identity;
 use super::event::{Acquire, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::query::{self, Query};
 use super::value::{Origins, Shape, Value};
 use crate::models::Which;
-use crate::sql::{
-    self, BeginMode, Isolation, LockAction, LockKind, OnConflict, Operand, Operator, Piece, Placeholder, Statement,
-    Verb,
-};
+use crate::sql::{self, BeginMode, Isolation, LockAction, LockKind, OnConflict, Operator, Statement, Verb};
 
 /// Values of one statement.
 const BOUND_MOST: usize = 256;
-
-/// What is bound to a statement's placeholders and holes.
-struct Bound {
-    names: Vec<String>,
-    holes: Vec<Value>,
-    values: Vec<Value>,
-}
 
 impl Engine<'_> {
     pub(super) fn row_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -194,15 +185,11 @@ impl Engine<'_> {
                 LockAction::Lock | LockAction::TryLock => {
                     let structured = lock.kind == LockKind::Transaction;
                     let acquire = Acquire {
-                        lock: name,
                         scope: Scope::Cluster,
-                        ttl: true,
                         structured,
-                        fresh: false,
                         pooled: pooled && !structured,
-                        tries: false,
-                        open: false,
                         session: !structured,
+                        ..Acquire::of(name)
                     };
                     self.take(acquire, &Origins::default(), span);
                 }
@@ -295,83 +282,6 @@ impl Engine<'_> {
     }
 }
 
-/// Text and holes of a value's name.
-fn pieces(name: &str) -> (Vec<Piece>, Vec<String>) {
-    let (mut pieces, mut holes) = (Vec::new(), Vec::new());
-    let mut rest = name;
-    while let Some(at) = rest.find("${") {
-        let (text, hole) = rest.split_at(at);
-        if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
-        }
-        let mut depth = 0_u32;
-        let end = hole.char_indices().find_map(|(index, c)| {
-            match c {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            (c == '}' && depth == 0).then_some(index)
-        });
-        let Some(end) = end else { break };
-        pieces.push(Piece::Hole(holes.len()));
-        holes.push(hole.get(2..end).unwrap_or_default().to_owned());
-        rest = hole.get(end + 1..).unwrap_or_default();
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
-    }
-    (pieces, holes)
-}
-
-impl Bound {
-    fn value(&self, operand: &Operand) -> Option<&Value> {
-        match operand {
-            Operand::Placeholder(Placeholder::Number(number)) => self.values.get((*number as usize).checked_sub(1)?),
-            Operand::Placeholder(Placeholder::Position(at)) => self.values.get(*at),
-            Operand::Hole(hole) => self.holes.get(*hole),
-            _ => None,
-        }
-    }
-
-    fn name(&self, operand: &Operand) -> String {
-        match operand {
-            Operand::Placeholder(Placeholder::Name(name)) => {
-                let found = self.values.iter().find_map(|value| value.option(name));
-                found.map_or_else(|| format!(":{name}"), |value| value.name.to_string())
-            }
-            Operand::Placeholder(_) => {
-                self.value(operand).map_or_else(|| "?".to_owned(), |value| value.name.to_string())
-            }
-            Operand::Hole(hole) => self.names.get(*hole).cloned().unwrap_or_default(),
-            Operand::Literal(text) => text.clone(),
-            Operand::Column(column) => format!(".{column}"),
-            Operand::Other(parts) => parts.iter().map(|part| self.name(part)).collect::<Vec<_>>().join("~"),
-        }
-    }
-
-    fn origins(&self, operand: &Operand) -> Origins {
-        match operand {
-            Operand::Placeholder(Placeholder::Name(name)) => {
-                self.values.iter().find_map(|value| value.option(name)).map(|v| v.deep_origins()).unwrap_or_default()
-            }
-            Operand::Other(parts) => parts.iter().fold(Origins::default(), |all, part| all.with(&self.origins(part))),
-            _ => self.value(operand).map(Value::deep_origins).unwrap_or_default(),
-        }
-    }
-
-    /// What is written derives from these.
-    fn deps(&self, statement: &Statement) -> Origins {
-        let set = statement.set.iter().map(|set| &set.operand);
-        let inserted = statement.insert.iter().map(|(_, operand)| operand);
-        let from = set.chain(inserted).fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
-        if statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
-            return self.values.iter().fold(from, |all, value| all.with(&value.deep_origins()));
-        }
-        from
-    }
-}
-
 impl Engine<'_> {
     /// Which rows: the conditions on what identifies them. What derives from a read is most likely the row that was read.
     fn part_of(&self, statement: &Statement, bound: &Bound) -> Option<Rc<str>> {
@@ -385,16 +295,4 @@ impl Engine<'_> {
         equal.sort();
         (!equal.is_empty()).then(|| equal.join(",").into())
     }
-}
-
-/// Columns that become one more than they were, by the database or from what was read.
-fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) -> Vec<Rc<str>> {
-    let text: String = known.at().map(|text| text.name.to_lowercase()).unwrap_or_default();
-    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let by_one = |value: &Value| value.name.ends_with("+1)") && !value.deep_origins().is_empty();
-    let set = statement.set.iter().filter(|set| match &set.operand {
-        _ if set.relative => text.contains(&format!("{}+1", set.column)),
-        operand => bound.value(operand).is_some_and(by_one),
-    });
-    set.map(|set| set.column.as_str().into()).collect()
 }

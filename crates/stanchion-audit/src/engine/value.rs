@@ -25,6 +25,11 @@ const WRAPPED_DEEP: usize = 8;
 /// Text of the program keeps so much more: it may be a statement.
 const TEXT_MOST: usize = 8 * 1024;
 
+/// In the name of what comes out differently for every call or process, and of all that is made from it.
+pub(crate) const UNIQUE: &str = "unique:";
+/// And nobody can tell how.
+pub(crate) const RANDOM: &str = "unique:random-";
+
 impl Origins {
     pub(crate) fn one(event: EventId) -> Self {
         Self(Some(Rc::from([event])))
@@ -361,5 +366,7 @@ fn cut(name: &str) -> Rc<str> {
     }
     let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let head: String = name.chars().take(NAME_MOST / 2).collect();
-    format!("{head}…{}~{sum:x}", name.len()).into()
+    // What was cut off may be what makes it unique.
+    let mark = [RANDOM, UNIQUE].into_iter().find(|mark| name.contains(mark)).unwrap_or_default();
+    format!("{head}…{mark}{}~{sum:x}", name.len()).into()
 }

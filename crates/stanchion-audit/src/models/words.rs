@@ -28,6 +28,42 @@ pub(crate) struct Words {
     pub(crate) at_once: Vec<String>,
     /// Conditions with this in them look at a column by its number.
     pub(crate) cells: Vec<String>,
+    /// Constants of packages that no other process has, such as its number.
+    pub(crate) unique: Vec<String>,
+    /// Methods that let go of what stands for a lock.
+    pub(crate) releases: Vec<String>,
+    /// Options of a query that lock its rows.
+    pub(crate) lock_options: Vec<String>,
+    /// A file that is opened with this is read.
+    pub(crate) reads: Vec<String>,
+    /// And written, from its beginning.
+    pub(crate) writes: Vec<String>,
+    /// It is read and written.
+    pub(crate) updates: Vec<String>,
+    /// Errors by which databases say that there is one already.
+    pub(crate) refused: Vec<String>,
+    /// Errors with this in their names say that something is not there.
+    pub(crate) absent: Vec<String>,
+    /// Functions that end the program.
+    pub(crate) ends: Vec<String>,
+    /// Conditions that must all hold stand in it.
+    pub(crate) both: Vec<String>,
+    /// Operators of conditions that say what a column is.
+    pub(crate) equals: Vec<String>,
+    /// Other operators.
+    pub(crate) operators: Vec<String>,
+    /// Operators of writes that hold columns.
+    pub(crate) sets: Vec<String>,
+    /// Operators of writes by which the store changes what it has.
+    pub(crate) computes: Vec<String>,
+    /// The same, in place of the value of a column.
+    pub(crate) computes_field: Vec<String>,
+    /// And in the text of an expression.
+    pub(crate) computes_text: Vec<String>,
+    /// Decorators that make a context manager of a generator.
+    pub(crate) managers: Vec<String>,
+    /// Decorators of methods that are read like fields.
+    pub(crate) properties: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -46,11 +82,39 @@ impl Words {
             (&mut self.immediate, &more.immediate),
             (&mut self.at_once, &more.at_once),
             (&mut self.cells, &more.cells),
+            (&mut self.unique, &more.unique),
+            (&mut self.releases, &more.releases),
+            (&mut self.lock_options, &more.lock_options),
+            (&mut self.reads, &more.reads),
+            (&mut self.writes, &more.writes),
+            (&mut self.updates, &more.updates),
+            (&mut self.refused, &more.refused),
+            (&mut self.absent, &more.absent),
+            (&mut self.ends, &more.ends),
+            (&mut self.both, &more.both),
+            (&mut self.equals, &more.equals),
+            (&mut self.operators, &more.operators),
+            (&mut self.sets, &more.sets),
+            (&mut self.computes, &more.computes),
+            (&mut self.computes_field, &more.computes_field),
+            (&mut self.computes_text, &more.computes_text),
+            (&mut self.managers, &more.managers),
+            (&mut self.properties, &more.properties),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());
         }
         self.units.extend(more.units.iter().map(|(name, seconds)| (name.clone(), *seconds)));
+    }
+
+    /// Whether it is one of these.
+    pub(crate) fn is_one(words: &[String], text: &str) -> bool {
+        words.iter().any(|word| word == text)
+    }
+
+    /// Whether the last name of a path is one of these.
+    pub(crate) fn is_last(words: &[String], path: &str) -> bool {
+        Self::is_one(words, path.rsplit('.').next().unwrap_or(path))
     }
 
     /// Whether the text has one of these in it.

@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Scope, What};
+use crate::engine::{Event, Kind, Scope, UNIQUE, What};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -52,7 +52,7 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // What is named anew for each call is nobody else's.
-        let own = resource.name.starts_with("unique:");
+        let own = resource.name.starts_with(UNIQUE);
         if !how.whole || how.publishes || how.creates || write.early || own {
             continue;
         }
@@ -95,9 +95,7 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
         });
         let Some(written) = written else { continue };
-        let lower = from.to_lowercase();
-        let unique = ["unique:", "pid", "random", "uuid", "nanoid", "mkdtemp", "mktemp", "tempfile", "now("];
-        if unique.iter().any(|word| lower.contains(word)) || written.covered_with(write, case.needed(Scope::Host)) {
+        if from.contains(UNIQUE) || written.covered_with(write, case.needed(Scope::Host)) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);

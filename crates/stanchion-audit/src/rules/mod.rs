@@ -11,7 +11,7 @@ mod retries;
 
 use std::collections::BTreeSet;
 
-use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, What};
+use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, UNIQUE, What};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -187,7 +187,7 @@ pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
 /// A file in a folder that was made for this call: nobody else knows it.
 fn is_private(hit: &Hit) -> bool {
     let of_files = ["RC101", "RC105", "RC301", "RC302", "RC304"];
-    of_files.contains(&hit.code) && (hit.resource.starts_with("unique:") || hit.resource.contains("(unique:"))
+    of_files.contains(&hit.code) && (hit.resource.starts_with(UNIQUE) || hit.resource.contains("(unique:"))
 }
 
 impl Case<'_> {

@@ -1,7 +1,7 @@
 //! RC207 - RC209: locks that people make themselves, or go on without.
 
 use super::{Case, Hit};
-use crate::engine::{Event, EventId, Kind, Scope, What};
+use crate::engine::{Event, EventId, Kind, Scope, UNIQUE, What};
 
 fn hit(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, scope: Scope, text: (&str, &str)) -> Hit {
     let resource = write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.clone());
@@ -69,7 +69,7 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
         let guarded = write.held.iter().any(|held| held.lock != resource.name);
         // What is named anew for each call is nobody's lock.
-        let own = resource.name.contains("unique:");
+        let own = resource.name.contains(UNIQUE);
         if !how.deletes || resource.kind != Kind::File || guarded || write.always || own {
             continue;
         }

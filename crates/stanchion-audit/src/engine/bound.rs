@@ -1,0 +1,103 @@
+//! What is bound to a statement.
+
+use std::rc::Rc;
+
+use super::known::Known;
+use super::value::{Origins, Value};
+use crate::sql::{Operand, Piece, Placeholder, Statement};
+
+/// What is bound to a statement's placeholders and holes.
+pub(super) struct Bound {
+    pub(super) names: Vec<String>,
+    pub(super) holes: Vec<Value>,
+    pub(super) values: Vec<Value>,
+}
+
+/// Text and holes of a value's name.
+pub(super) fn pieces(name: &str) -> (Vec<Piece>, Vec<String>) {
+    let (mut pieces, mut holes) = (Vec::new(), Vec::new());
+    let mut rest = name;
+    while let Some(at) = rest.find("${") {
+        let (text, hole) = rest.split_at(at);
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+        let mut depth = 0_u32;
+        let end = hole.char_indices().find_map(|(index, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            (c == '}' && depth == 0).then_some(index)
+        });
+        let Some(end) = end else { break };
+        pieces.push(Piece::Hole(holes.len()));
+        holes.push(hole.get(2..end).unwrap_or_default().to_owned());
+        rest = hole.get(end + 1..).unwrap_or_default();
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest.to_owned()));
+    }
+    (pieces, holes)
+}
+
+impl Bound {
+    fn value(&self, operand: &Operand) -> Option<&Value> {
+        match operand {
+            Operand::Placeholder(Placeholder::Number(number)) => self.values.get((*number as usize).checked_sub(1)?),
+            Operand::Placeholder(Placeholder::Position(at)) => self.values.get(*at),
+            Operand::Hole(hole) => self.holes.get(*hole),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Placeholder(Placeholder::Name(name)) => {
+                let found = self.values.iter().find_map(|value| value.option(name));
+                found.map_or_else(|| format!(":{name}"), |value| value.name.to_string())
+            }
+            Operand::Placeholder(_) => {
+                self.value(operand).map_or_else(|| "?".to_owned(), |value| value.name.to_string())
+            }
+            Operand::Hole(hole) => self.names.get(*hole).cloned().unwrap_or_default(),
+            Operand::Literal(text) => text.clone(),
+            Operand::Column(column) => format!(".{column}"),
+            Operand::Other(parts) => parts.iter().map(|part| self.name(part)).collect::<Vec<_>>().join("~"),
+        }
+    }
+
+    pub(super) fn origins(&self, operand: &Operand) -> Origins {
+        match operand {
+            Operand::Placeholder(Placeholder::Name(name)) => {
+                self.values.iter().find_map(|value| value.option(name)).map(|v| v.deep_origins()).unwrap_or_default()
+            }
+            Operand::Other(parts) => parts.iter().fold(Origins::default(), |all, part| all.with(&self.origins(part))),
+            _ => self.value(operand).map(Value::deep_origins).unwrap_or_default(),
+        }
+    }
+
+    /// What is written derives from these.
+    pub(super) fn deps(&self, statement: &Statement) -> Origins {
+        let set = statement.set.iter().map(|set| &set.operand);
+        let inserted = statement.insert.iter().map(|(_, operand)| operand);
+        let from = set.chain(inserted).fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
+        if statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
+            return self.values.iter().fold(from, |all, value| all.with(&value.deep_origins()));
+        }
+        from
+    }
+}
+
+/// Columns that become one more than they were, by the database or from what was read.
+pub(super) fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) -> Vec<Rc<str>> {
+    let text: String = known.at().map(|text| text.name.to_lowercase()).unwrap_or_default();
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let by_one = |value: &Value| value.name.ends_with("+1)") && !value.deep_origins().is_empty();
+    let set = statement.set.iter().filter(|set| match &set.operand {
+        _ if set.relative => text.contains(&format!("{}+1", set.column)),
+        operand => bound.value(operand).is_some_and(by_one),
+    });
+    set.map(|set| set.column.as_str().into()).collect()
+}
