@@ -66,7 +66,11 @@ impl Engine<'_> {
         if let (ExprKind::Member { of, .. }, Shape::Method(value, _)) = (&call.callee.kind, &callee.shape) {
             self.absorb(of, value, &args, scope);
         }
-        let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
+        let language = self.language(self.file());
+        let given = match language {
+            Language::Go => args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins)),
+            _ => Origins::default(),
+        };
         let path = self.here.path.len();
         if kept {
             let branch = self.new_branch();
@@ -79,7 +83,9 @@ impl Engine<'_> {
             self.here.apart -= 1;
         }
         // What is given by reference may be filled: `json.Unmarshal(data, &items)`, `file.read_to_string(&mut text)`.
-        let language = self.language(self.file());
+        if !matches!(language, Language::Go | Language::Rust) {
+            return back;
+        }
         let of_file =
             matches!(&callee.shape, Shape::Method(of, _) if of.kind().is_some_and(|kind| kind.starts_with("file.")));
         for arg in &call.args {
@@ -186,15 +192,16 @@ impl Engine<'_> {
         if let Some(tried) = self.here.tried.last_mut() {
             *tried = tried.with(&origins);
         }
-        let given = Value::unknown(format!("{}[]", callee.name)).from(&origins);
+        let before = origins.clone();
         for (_, arg) in &args {
             // Whoever has it now can share it.
             self.made.remove(&arg.name);
             if let Some(closure) = arg.closure() {
                 let closure = Rc::clone(closure);
+                let given = Value::unknown(format!("{}[]", callee.name)).from(&before);
                 let branch = self.new_branch();
                 let back = self.arm(branch, 0, &Origins::default(), |engine| {
-                    engine.call_closure(&closure, vec![(None, given.clone()), (None, given.clone())], engine.site(span))
+                    engine.call_closure(&closure, vec![(None, given.clone()), (None, given)], engine.site(span))
                 });
                 origins = origins.with(&back.deep_origins());
             }

@@ -47,7 +47,7 @@ impl Engine<'_> {
             Imported::Name(name) if name != "default" || !is_javascript(language) => format!("{package}.{name}"),
             _ => package,
         };
-        if let Some(kind) = self.models.made(language, &format!("{path} value")) {
+        if let Some(kind) = self.models.constant(language, &path) {
             return Value::of(Shape::Api(kind.name.as_str().into()), &path);
         }
         let usual = self.models.package(language, &path).to_owned();
