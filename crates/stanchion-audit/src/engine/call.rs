@@ -66,11 +66,7 @@ impl Engine<'_> {
         if let (ExprKind::Member { of, .. }, Shape::Method(value, _)) = (&call.callee.kind, &callee.shape) {
             self.absorb(of, value, &args, scope);
         }
-        let language = self.language(self.file());
-        let given = match language {
-            Language::Go => args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins)),
-            _ => Origins::default(),
-        };
+        let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
         let path = self.here.path.len();
         if kept {
             let branch = self.new_branch();
@@ -83,9 +79,7 @@ impl Engine<'_> {
             self.here.apart -= 1;
         }
         // What is given by reference may be filled: `json.Unmarshal(data, &items)`, `file.read_to_string(&mut text)`.
-        if !matches!(language, Language::Go | Language::Rust) {
-            return back;
-        }
+        let language = self.language(self.file());
         let of_file =
             matches!(&callee.shape, Shape::Method(of, _) if of.kind().is_some_and(|kind| kind.starts_with("file.")));
         for arg in &call.args {
