@@ -221,6 +221,12 @@ server.registerTool("add", {}, async ({ note }) => {
     }
 
     #[test]
+    fn an_object_that_holds_itself_can_be_changed_under_a_condition() {
+        let text = "export function f(x) { const o = {}; o.me = [o]; if (x) { o.me = [o, 1]; } return o; }";
+        assert_eq!(check("a.ts", text), []);
+    }
+
+    #[test]
     fn a_lock_of_the_machine_around_both_protects() {
         let text = r#"
 import fs from "node:fs/promises";

@@ -222,6 +222,8 @@ struct Set {
     packages: HashMap<String, String>,
     types: HashMap<String, Type>,
     made: HashMap<String, String>,
+    /// What is made of by naming it: `pg.pool value`.
+    constants: HashMap<String, String>,
     written: HashMap<String, String>,
     words: Words,
     /// By name of the call, then package or type.
@@ -293,6 +295,12 @@ impl Models {
         set.types.get(set.made.get(path)?)
     }
 
+    /// The type of a constant of a package.
+    pub(crate) fn constant(&self, language: Language, path: &str) -> Option<&Type> {
+        let set = self.set(language)?;
+        set.types.get(set.constants.get(path)?)
+    }
+
     /// The type of a variable that is declared with this type.
     pub(crate) fn written(&self, language: Language, text: &str) -> Option<&Type> {
         let set = self.set(language)?;
@@ -352,7 +360,11 @@ impl Set {
         }
         for kind in &file.types {
             for made in &kind.made {
-                self.made.insert(made.clone(), kind.name.clone());
+                let (all, path) = match made.strip_suffix(" value") {
+                    Some(path) => (&mut self.constants, path),
+                    None => (&mut self.made, made.as_str()),
+                };
+                all.insert(path.to_owned(), kind.name.clone());
             }
             for written in &kind.written {
                 self.written.insert(written.clone(), kind.name.clone());

@@ -122,13 +122,13 @@ impl Engine<'_> {
         if object.shared && !self.here.early {
             self.memory_written(&format!("{}.{name}", of.name), value, span);
         }
-        let mut fields = object.fields.borrow_mut();
-        let old = fields.get(name).cloned();
+        let old = object.fields.borrow().get(name).cloned();
+        // Joining looks at the fields of both, and one of them can hold this very object: nothing is borrowed then.
         let new = match old {
             Some(old) if self.here.depth > 0 => old.join(value),
             _ => value.clone(),
         };
-        fields.insert(name.into(), new);
+        object.fields.borrow_mut().insert(name.into(), new);
     }
 }
 

@@ -188,15 +188,16 @@ impl Engine<'_> {
         if let Some(tried) = self.here.tried.last_mut() {
             *tried = tried.with(&origins);
         }
-        let given = Value::unknown(format!("{}[]", callee.name)).from(&origins);
+        let before = origins.clone();
         for (_, arg) in &args {
             // Whoever has it now can share it.
             self.made.remove(&arg.name);
             if let Some(closure) = arg.closure() {
                 let closure = Rc::clone(closure);
+                let given = Value::unknown(format!("{}[]", callee.name)).from(&before);
                 let branch = self.new_branch();
                 let back = self.arm(branch, 0, &Origins::default(), |engine| {
-                    engine.call_closure(&closure, vec![(None, given.clone()), (None, given.clone())], engine.site(span))
+                    engine.call_closure(&closure, vec![(None, given.clone()), (None, given)], engine.site(span))
                 });
                 origins = origins.with(&back.deep_origins());
             }

@@ -156,7 +156,7 @@ impl Engine<'_> {
     pub(super) fn variable(&mut self, name: &str, span: Span, scope: &Rc<Vars>) -> Value {
         match self.find(scope, name) {
             Some((found, is_module)) => {
-                if is_module && !self.here.early {
+                if is_module && !self.here.early && self.is_read(&found.value) {
                     return self.memory_read(&self.variable_name(name), found.value, span);
                 }
                 found.value
@@ -173,7 +173,7 @@ impl Engine<'_> {
                 let found = object.fields.borrow().get(name).cloned();
                 if let Some(found) = found {
                     let found = found.from(&of.origins);
-                    if object.shared && !self.here.early {
+                    if object.shared && !self.here.early && self.is_read(&found) {
                         return self.memory_read(&format!("{}.{name}", of.name), found, span);
                     }
                     return found;
@@ -246,7 +246,10 @@ impl Engine<'_> {
                     if of.is_some() {
                         self.made.remove(&value.name);
                     }
-                    names.push(format!("{name}:{}", value.name));
+                    // More than this is left out of a name anyway.
+                    if names.len() < NAMES_MOST {
+                        names.push(format!("{name}:{}", value.name));
+                    }
                     object.fields.borrow_mut().insert(name.as_str().into(), value);
                 }
                 None => {
@@ -375,5 +378,7 @@ pub(super) fn template(parts: &[Value]) -> Value {
     Value::long(Shape::Template(flat.into()), &name).from(&origins)
 }
 
+/// Fields of an object that its name is made of: each is a character and a comma at least.
+const NAMES_MOST: usize = 4 * super::value::NAME_MOST;
 /// Parts of a text.
 const TEMPLATE_MOST: usize = 256;

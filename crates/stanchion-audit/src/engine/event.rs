@@ -55,7 +55,7 @@ impl Resource {
 }
 
 /// A lock that is held, from one acquisition on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) lock: Rc<str>,
     pub(crate) scope: Scope,

@@ -55,7 +55,7 @@ impl Engine<'_> {
 
     /// A constant of a package: `kv`, `prisma`, `process.pid`.
     pub(super) fn constant(&self, path: &str) -> Option<Value> {
-        let kind = self.models.made(self.language(self.file()), &format!("{path} value"));
+        let kind = self.models.constant(self.language(self.file()), path);
         let kind = kind.map(|kind| Value::of(Shape::Api(kind.name.as_str().into()), path));
         let unique = || self.words().unique.iter().any(|one| one == path);
         kind.or_else(|| unique().then(|| Value::unknown(format!("{UNIQUE}{path}"))))

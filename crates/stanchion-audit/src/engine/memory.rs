@@ -9,10 +9,14 @@ use crate::hir::Span;
 pub(super) const COLLECTION: &str = "collection";
 
 impl Engine<'_> {
+    /// Of a connection or an object only the question counts whether it is there: whoever uses it changes nothing.
+    pub(super) fn is_read(&self, value: &Value) -> bool {
+        is_data(value) || self.here.asking > 0 && is_made(value)
+    }
+
     /// Something of this process that outlives the call is read.
     pub(super) fn memory_read(&mut self, name: &str, value: Value, span: Span) -> Value {
-        // Of a connection or an object only the question counts whether it is there: whoever uses it changes nothing.
-        if !(is_data(&value) || self.here.asking > 0 && is_made(&value)) {
+        if !self.is_read(&value) {
             return value;
         }
         let id = self.memory_event(What::READ, name, &value.origins, span);

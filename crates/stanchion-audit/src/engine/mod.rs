@@ -351,19 +351,21 @@ impl<'p> Engine<'p> {
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
         let here = &self.here;
+        // Most happens where the last thing happened.
+        let last = if here.early { self.early.last() } else { self.events.last() };
         let event = Event {
             id,
             what,
             resource,
             site: self.site(span),
             stack: self.frames.iter().skip(1).map(|frame| frame.site).collect(),
-            path: here.path.as_slice().into(),
-            held: here.held.as_slice().into(),
+            path: same_or_new(last.map(|last| &last.path), &here.path),
+            held: same_or_new(last.map(|last| &last.held), &here.held),
             transaction: here.transaction,
             deps: deps.clone(),
             guards: self.guards(),
             present: here.present.iter().fold(Origins::default(), |all, one| all.with(one)),
-            loops: here.loops.as_slice().into(),
+            loops: same_or_new(last.map(|last| &last.loops), &here.loops),
             suspends: here.suspends,
             retried: here.retries > 0,
             always: here.always > 0,
@@ -384,4 +386,9 @@ impl<'p> Engine<'p> {
             self.emit(What::Suspend, None, &Origins::default(), span);
         }
     }
+}
+
+/// The same list as before, if nothing has changed.
+fn same_or_new<T: Clone + PartialEq>(last: Option<&Rc<[T]>>, now: &[T]) -> Rc<[T]> {
+    last.filter(|last| ***last == *now).map_or_else(|| now.into(), Rc::clone)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Origins(Option<Rc<[EventId]>>);
 /// Values that derive from more reads than this are taken to derive from the last ones.
 const ORIGINS_MOST: usize = 32;
 /// Names longer than this are cut and told apart by their length and a sum.
-const NAME_MOST: usize = 160;
+pub(super) const NAME_MOST: usize = 160;
 /// Results of one function.
 const JOINED_MOST: usize = 8;
 /// Functions inside functions inside functions.
