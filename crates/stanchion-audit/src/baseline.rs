@@ -105,7 +105,7 @@ impl Baseline {
     /// # use stanchion_audit::baseline::Baseline;
     /// let folder = tempfile::tempdir().unwrap();
     /// let path = folder.path().join("baseline.json");
-    /// std::fs::write(&path, Baseline::default().to_text())?;
+    /// std::fs::write(&path, Baseline::default().to_text()).unwrap();
     /// assert_eq!(Baseline::read(&path)?, Baseline::default());
     /// # Ok::<(), stanchion_audit::error::Error>(())
     /// ```
