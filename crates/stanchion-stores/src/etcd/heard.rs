@@ -90,6 +90,10 @@ impl Heard {
         self.state().used
     }
 
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.borrow().is_some()
+    }
+
     /// Whoever knows the place as it was at this revision hears of all that came after it.
     pub(super) fn covers(&self, revision: i64) -> bool {
         self.begun.borrow().is_some_and(|begun| revision >= begun)

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic_prost::ProstCodec;
 
@@ -24,6 +25,9 @@ const QUEUE: usize = 1024;
 const NO_PUTS: i32 = 0;
 /// So long a watch is kept that nobody waits for. Only an event ends it, because only events cost something.
 const KEPT: Duration = Duration::from_secs(5);
+/// A stream that has been silent for longer may be dead, and a watch on it is not used by others: a new one shows by its
+/// answer whether the stream lives.
+const SILENT: Duration = Duration::from_secs(1);
 /// Watches on one stream before those that nobody waits for are ended early.
 const MOST: usize = 1024;
 
@@ -50,18 +54,26 @@ struct Stream {
     task: Mutex<Option<tokio::task::AbortHandle>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct All {
     last: i64,
+    /// When the stream last told something.
+    spoke: Instant,
     by_id: BTreeMap<i64, (Place, Arc<Heard>)>,
     by_place: BTreeMap<Place, i64>,
     ended: bool,
 }
 
 impl All {
-    fn at(&self, place: &Place) -> Option<Arc<Heard>> {
-        let (_, heard) = self.by_id.get(self.by_place.get(place)?)?;
-        Some(Arc::clone(heard))
+    fn new() -> Self {
+        Self { last: 0, spoke: Instant::now(), by_id: BTreeMap::new(), by_place: BTreeMap::new(), ended: false }
+    }
+
+    /// The watch of a place, with its number.
+    fn at(&self, place: &Place) -> Option<(i64, Arc<Heard>)> {
+        let id = self.by_place.get(place)?;
+        let (_, heard) = self.by_id.get(id)?;
+        Some((*id, Arc::clone(heard)))
     }
 
     fn add(&mut self, place: Place) -> (i64, Arc<Heard>) {
@@ -112,6 +124,7 @@ impl Stream {
 
     fn answer(&self, answer: Watched) {
         let mut watched = self.watched();
+        watched.spoke = Instant::now();
         let id = answer.watch_id;
         let Some((_, heard)) = watched.by_id.get(&id) else {
             if !answer.canceled {
@@ -177,7 +190,17 @@ impl Watches {
             if watched.ended {
                 return Err(Fault::NotSent("the stream of changes has just ended".to_owned()));
             }
-            watched.at(&place).unwrap_or_else(|| {
+            let silent = watched.spoke.elapsed() > SILENT;
+            let there = watched.at(&place).filter(|(id, heard)| {
+                let doubtful = silent && heard.has_begun();
+                if doubtful {
+                    watched.remove(*id);
+                    heard.end();
+                    stream.cancel(*id);
+                }
+                !doubtful
+            });
+            there.map(|(_, heard)| heard).unwrap_or_else(|| {
                 if watched.by_id.len() >= MOST {
                     for id in watched.deserted() {
                         watched.remove(id);
@@ -203,7 +226,7 @@ impl Watches {
 
     fn open(&self, link: Link) -> Arc<Stream> {
         let (requests, queue) = mpsc::channel(QUEUE);
-        let stream = Arc::new(Stream { requests, watched: Mutex::default(), task: Mutex::default() });
+        let stream = Arc::new(Stream { requests, watched: Mutex::new(All::new()), task: Mutex::default() });
         let (hub, heard) = (Arc::clone(&self.hub), Arc::downgrade(&stream));
         let task = tokio::spawn(async move {
             let ended = tokio::select! {

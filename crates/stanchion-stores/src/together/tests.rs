@@ -317,7 +317,7 @@ async fn a_second_turn_serves_what_does_not_fit_and_also_when_the_first_is_gone(
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn everybody_learns_what_became_of_its_ask() {
     const ASKS: u32 = 3000;
-    let (server, mut calls) = Server::new(Limits { turns: 2, count: 5, waiting: 1000, ..LIMITS });
+    let (server, mut calls) = Server::new(Limits { turns: 2, count: 5, waiting: ASKS as usize, ..LIMITS });
     let running = tokio::spawn(async move {
         let (mut ran, mut number) = (vec![0_u32; ASKS as usize], 0_u32);
         while let Some(call) = calls.recv().await {
