@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::event::{Event, Held, Kind, Scope, Site, What};
+use super::event::{Event, Kind, Site, What};
 use super::value::{Closure, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
@@ -109,7 +109,6 @@ impl Engine<'_> {
             }
         }
         self.here = outer;
-        lock_files(&mut self.events);
         self.scopes.retain(|scope| scope.strong_count() > 0);
         self.objects.retain(|fields| fields.strong_count() > 0);
         Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), cut: self.cut }
@@ -131,38 +130,6 @@ impl Engine<'_> {
             _ => Value::unknown("$args"),
         };
         params.iter().map(|param| (None, symbol(param))).collect()
-    }
-}
-
-/// Lock files of one entry point.
-const LOCK_FILES_MOST: usize = 64;
-
-/// A file that is made only if it is not there, and is removed in the end, is a lock of the machine.
-fn lock_files(events: &mut [Event]) {
-    let made = |event: &&Event| {
-        let is_file = event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
-        is_file && matches!(&event.what, What::Write(write) if write.creates && write.from.is_none())
-    };
-    let removes = |made: &Event, event: &Event| {
-        matches!(&event.what, What::Write(write) if write.deletes)
-            && !event.handler
-            && event.resource.as_ref().map(|r| &r.name) == made.resource.as_ref().map(|r| &r.name)
-    };
-    let held: Vec<(usize, usize, Held)> = events
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| made(event))
-        .take(LOCK_FILES_MOST)
-        .filter_map(|(first, event)| {
-            let last = events.iter().skip(first + 1).position(|later| removes(event, later))? + first + 1;
-            let lock = event.resource.as_ref().map(|r| Rc::clone(&r.name))?;
-            Some((first, last, Held { lock, scope: Scope::Host, region: event.id }))
-        })
-        .collect();
-    for (first, last, lock) in held {
-        for event in events.iter_mut().take(last).skip(first + 1) {
-            event.held = event.held.iter().cloned().chain([lock.clone()]).collect();
-        }
     }
 }
 
