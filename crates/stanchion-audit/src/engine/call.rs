@@ -6,13 +6,9 @@ use std::rc::Rc;
 use super::eval::is_javascript;
 use super::exec::Flow;
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value, joined};
-use super::{AtYield, CALLS_DEEP, Engine, Entry, Frame, Root, Site};
+use super::{AtYield, CALLS_DEEP, Engine, Frame, Site};
 use crate::hir::{Call, Expr, ExprKind, Function, Language, Span};
 use crate::models::Words;
-
-/// Handlers of one program, and those that one line registers.
-const ROOTS_MOST: usize = 4_000;
-const SAME_ROOTS_MOST: usize = 64;
 
 /// Arguments with their keywords.
 pub(super) type Args = Vec<(Option<Rc<str>>, Value)>;
@@ -356,32 +352,6 @@ impl Engine<'_> {
         self.block(&at_yield.body, &at_yield.scope);
         self.frames.extend(inner);
         Value::unknown("$sent")
-    }
-
-    /// A handler that runs whenever somebody outside wants it to.
-    pub(super) fn register(
-        &mut self,
-        entry: Entry,
-        name: &str,
-        handler: &Value,
-        hints: BTreeMap<&'static str, bool>,
-        span: Span,
-    ) {
-        let Some(function) = handler.closure().cloned() else { return };
-        let site = self.site(span);
-        // One helper can register many handlers; a handler that registers itself again does so without end.
-        let same = |root: &&Root| {
-            root.site == site && (root.function.file, root.function.function) == (function.file, function.function)
-        };
-        let most = if self.here.early { SAME_ROOTS_MOST } else { 1 };
-        if self.roots.len() >= ROOTS_MOST || self.roots.iter().filter(same).count() >= most {
-            return;
-        }
-        // A script that is run again as an entry point has registered everything already.
-        if !self.here.early && self.frames.iter().any(|frame| frame.function == 0) {
-            return;
-        }
-        self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone() });
     }
 }
 

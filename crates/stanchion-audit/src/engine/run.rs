@@ -8,7 +8,37 @@ use super::value::{Closure, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
 
+/// Handlers of one program, and those that one line registers.
+const ROOTS_MOST: usize = 4_000;
+const SAME_ROOTS_MOST: usize = 64;
+
 impl Engine<'_> {
+    /// A handler that runs whenever somebody outside wants it to.
+    pub(super) fn register(
+        &mut self,
+        entry: Entry,
+        name: &str,
+        handler: &Value,
+        hints: BTreeMap<&'static str, bool>,
+        span: Span,
+    ) {
+        let Some(function) = handler.closure().cloned() else { return };
+        let site = self.site(span);
+        // One helper can register many handlers; a handler that registers itself again does so without end.
+        let same = |root: &&Root| {
+            root.site == site && (root.function.file, root.function.function) == (function.file, function.function)
+        };
+        let most = if self.here.early { SAME_ROOTS_MOST } else { 1 };
+        if self.roots.len() >= ROOTS_MOST || self.roots.iter().filter(same).count() >= most {
+            return;
+        }
+        // A script that is run again as an entry point has registered everything already.
+        if !self.here.early && self.frames.iter().any(|frame| frame.function == 0) {
+            return;
+        }
+        self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone() });
+    }
+
     /// The traces of all entry points of a file: those that it registers, and then every function that none of them
     /// has reached.
     /// One after the other, because all together would need too much memory.

@@ -230,7 +230,7 @@ type Operand<'t> = (Option<Node<'t>>, Option<Node<'t>>);
 
 /// What a binary expression begins with, and what follows. Down the left side without recursion: `a + b + c + …` nests
 /// there as deep as it is long.
-pub(crate) fn operands(node: Node<'_>) -> Option<(Node<'_>, Vec<Operand<'_>>)> {
+fn operands(node: Node<'_>) -> Option<(Node<'_>, Vec<Operand<'_>>)> {
     let (mut left, mut rights) = (node, Vec::new());
     while left.kind() == "binary_expression" {
         rights.push((left.child_by_field_name("operator"), left.child_by_field_name("right")));
@@ -238,4 +238,17 @@ pub(crate) fn operands(node: Node<'_>) -> Option<(Node<'_>, Vec<Operand<'_>>)> {
     }
     rights.reverse();
     Some((left, rights))
+}
+
+/// A binary expression of a tree that was made from this text.
+pub(crate) fn operation<'t>(node: Node<'t>, text: &str, mut expr: impl FnMut(Node<'t>) -> Expr) -> Option<Expr> {
+    let (left, rights) = operands(node)?;
+    let first = expr(left);
+    let at = first.span;
+    let rest = rights.into_iter().map(|(op, right)| {
+        let op = op.and_then(|op| text.get(op.byte_range())).unwrap_or_default();
+        (op.to_owned(), right.map_or_else(|| other(at), &mut expr))
+    });
+    let rest = rest.collect();
+    Some(chain(first, rest))
 }

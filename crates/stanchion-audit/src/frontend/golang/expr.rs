@@ -106,15 +106,7 @@ impl Lower<'_> {
     }
 
     fn binary(&mut self, node: Node<'_>) -> Expr {
-        let Some((left, rights)) = build::operands(node) else { return build::other(span(node)) };
-        let first = self.expr(left);
-        let at = first.span;
-        let mut rest = Vec::with_capacity(rights.len());
-        for (op, right) in rights {
-            let op = op.map(|op| self.text(op)).unwrap_or_default();
-            rest.push((op.to_owned(), right.map_or_else(|| build::other(at), |right| self.expr(right))));
-        }
-        build::chain(first, rest)
+        build::operation(node, self.text, |node| self.expr(node)).unwrap_or_else(|| build::other(span(node)))
     }
 
     fn unary(&mut self, node: Node<'_>) -> ExprKind {
