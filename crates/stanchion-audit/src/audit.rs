@@ -3,6 +3,7 @@
 mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -36,6 +37,10 @@ pub(crate) struct Hits {
     pub(crate) loose: usize,
 }
 
+/// The size of a portion.
+const FILES_MOST: usize = 32;
+const LINES_ENOUGH: u32 = 8_000;
+
 /// Tools that do the same at one place.
 const SHARED_LEAST: usize = 3;
 
@@ -66,10 +71,16 @@ pub(crate) fn hits(
     let done = AtomicUsize::new(0);
     let mut facts = Facts::new(deployment, because, schema.clone());
     (0..program.len()).for_each(|file| facts.schema.add_code(program.module(file)));
-    let each = (0..program.len()).into_par_iter().map(|file| {
-        let judged = judged(program, models, file, &facts);
-        tell(done.fetch_add(1, Ordering::Relaxed) + 1);
-        judged
+    let each = portions(program).into_par_iter().flat_map_iter(|files| {
+        let mut engine = Engine::new(program, models, files.clone());
+        let all: Vec<Judged> = files
+            .map(|file| {
+                let judged = judged(&mut engine, program, file, &facts);
+                tell(done.fetch_add(1, Ordering::Relaxed) + 1);
+                judged
+            })
+            .collect();
+        all
     });
     let (mut learned, mut all) = (Learned::default(), Hits::default());
     for (file, judged) in each.collect::<Vec<_>>().into_iter().enumerate() {
@@ -106,10 +117,26 @@ struct Judged {
     loose: usize,
 }
 
-fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Judged {
+/// Files that one engine looks at: those that stand together, because they import the same ones; not more, because what
+/// it has loaded stays in memory, and because several are looked at at one time. How many cores there are is not asked:
+/// it must not matter to what is found.
+fn portions(program: &Program) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let (mut first, mut lines) = (0, 0_u32);
+    for file in 0..program.len() {
+        lines = lines.saturating_add(program.module(file).lines);
+        if file + 1 - first == FILES_MOST || lines >= LINES_ENOUGH || file + 1 == program.len() {
+            all.push(first..file + 1);
+            (first, lines) = (file + 1, 0);
+        }
+    }
+    all
+}
+
+fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts) -> Judged {
     let mut all = Judged::default();
     let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
-    Engine::new(program, models).run(file, &mut |trace| {
+    engine.run(file, &mut |trace| {
         all.learned.learn(&trace);
         subjects::of(&trace, &mut all.subjects);
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);

@@ -35,7 +35,7 @@ impl Engine<'_> {
         self.steps += 1;
         self.work = self.work.saturating_add(1);
         let enough = self.steps >= self.steps_most || self.work >= WORK_MOST;
-        let events = if self.here.early { self.early.len() } else { self.events.len() };
+        let events = if self.here.early { self.early.len().saturating_sub(self.early_from) } else { self.events.len() };
         let go = !enough && events < EVENTS_MOST;
         self.cut |= !go;
         go

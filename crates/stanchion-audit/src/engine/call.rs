@@ -106,10 +106,10 @@ impl Engine<'_> {
                     // Whoever has the same map sees it.
                     if let Some(object) = found.value.object() {
                         let part = Value::unknown(format!("{name}[]")).from(origins);
-                        object.fields.borrow_mut().insert("[]".into(), part);
+                        self.put(object, "[]", part);
                     }
                     let filled = if constant { Value::unknown(name) } else { found.value };
-                    scope.assign(name, &filled.from(origins), self.here.depth);
+                    self.set(scope, name, &filled.from(origins), self.here.depth);
                 }
             }
             ExprKind::Member { of, name } => {
@@ -117,7 +117,7 @@ impl Engine<'_> {
                 if let Some(object) = of.object() {
                     let old = object.fields.borrow().get(name.as_str()).cloned();
                     let new = old.unwrap_or_else(|| Value::unknown(format!("{}.{name}", of.name))).from(origins);
-                    object.fields.borrow_mut().insert(name.as_str().into(), new);
+                    self.put(object, name, new);
                 }
             }
             _ => {}

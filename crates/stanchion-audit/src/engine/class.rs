@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
 use super::value::{Closure, Object, Origins, Shape, Value};
-use super::{CALLS_DEEP, Engine, Frame, Site};
+use super::{CALLS_DEEP, Engine, Frame, Site, share};
 use crate::hir::{ClassId, ExprKind, Language};
 
 /// Classes that extend classes.
@@ -62,14 +62,18 @@ impl Engine<'_> {
         }
         // A column of a table, not what the column is declared with.
         let columns = self
-            .api_base(file, class, BASES_DEEP)
+            .api_base(file, class)
             .filter(|kind| self.models.of_type(self.language(file), kind).is_some_and(|kind| kind.members.is_some()));
         if let Some(kind) = columns {
             return self.member(&Value::of(Shape::Api(kind), &found.name), name, found.span);
         }
-        let value = found.fields.iter().find(|field| field.name == name).and_then(|field| field.value.as_ref());
-        match value {
-            Some(value) => {
+        let field = found.fields.iter().position(|field| field.name == name && field.value.is_some());
+        let field = field.and_then(|field| Some((field, found.fields.get(field)?.value.as_ref()?)));
+        match field {
+            Some((field, value)) => {
+                if let Some((_, known)) = self.class_fields(file, class).iter().find(|(index, _)| *index == field) {
+                    return known.clone();
+                }
                 let scope = self.load(file);
                 let early = std::mem::replace(&mut self.here.early, true);
                 let value = self.eval(value, &scope);
@@ -78,7 +82,7 @@ impl Engine<'_> {
             }
             None => {
                 // Inherited: of the program, or of a modelled type.
-                if let Some(kind) = self.api_base(file, class, BASES_DEEP) {
+                if let Some(kind) = self.api_base(file, class) {
                     let base = Value::of(Shape::Api(kind), &found.name);
                     return self.member(&base, name, found.span);
                 }
@@ -106,18 +110,22 @@ impl Engine<'_> {
         object.class = Some((file, class));
         self.objects.push(Rc::downgrade(&object.fields));
         let scope = self.load(file);
-        object.api = self.api_base(file, class, BASES_DEEP);
+        object.api = self.api_base(file, class);
         let this = Value::of(Shape::Object(object.clone()), name);
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
         let frame = Frame { guards, depth, ..Frame::new(file, 0, site, Some(this.clone())) };
         if self.frames.len() >= CALLS_DEEP {
             return this;
         }
+        let statics = self.class_fields(file, class);
+        let mut statics = statics.iter().peekable();
         self.frames.push(frame);
-        for field in &found.fields {
+        for (index, field) in found.fields.iter().enumerate() {
+            let known = statics.next_if(|(known, _)| *known == index).map(|(_, value)| value.clone());
             let value = match (&field.value, field.type_text.as_deref()) {
+                _ if known.is_some() => known,
                 (Some(value), _) => {
-                    // What belongs to the class is there before any call.
+                    // What a class says of its objects is there before any call.
                     let early = self.here.early;
                     self.here.early |= field.is_static || language == Language::Python;
                     let value = self.eval(value, &scope);
@@ -157,6 +165,28 @@ impl Engine<'_> {
         this.from(&given)
     }
 
+    /// What belongs to a class and not to its objects: it is made once.
+    pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Rc<[(usize, Value)]> {
+        if let Some(known) = self.statics.get(&(file, class)) {
+            return Rc::clone(known);
+        }
+        // Classes that need each other meet this one.
+        self.statics.insert((file, class), Rc::from([]));
+        let Some(found) = self.module(file).classes.get(class) else { return Rc::from([]) };
+        let scope = self.load(file);
+        let may = share(self.early_left);
+        let all: Rc<[(usize, Value)]> = self.before_all(may, |engine| {
+            engine.frames.push(Frame::new(file, 0, Site { file, span: found.span }, None));
+            let fields = found.fields.iter().enumerate().filter(|(_, field)| field.is_static);
+            let values = fields.filter_map(|(index, field)| Some((index, field.value.as_ref()?)));
+            let all = values.map(|(index, value)| (index, engine.eval(value, &scope))).collect();
+            engine.frames.pop();
+            all
+        });
+        self.statics.insert((file, class), Rc::clone(&all));
+        all
+    }
+
     fn base_constructor(&mut self, file: usize, class: ClassId) -> Option<(usize, usize)> {
         let bases = &self.module(file).classes.get(class)?.bases;
         let scope = Rc::clone(self.modules.get(&file)?);
@@ -172,7 +202,19 @@ impl Engine<'_> {
     }
 
     /// The modelled type that a class extends, directly or through others.
-    pub(super) fn api_base(&mut self, file: usize, class: ClassId, depth: u32) -> Option<Rc<str>> {
+    pub(super) fn api_base(&mut self, file: usize, class: ClassId) -> Option<Rc<str>> {
+        if let Some(known) = self.bases.get(&(file, class)) {
+            return known.clone();
+        }
+        let found = self.api_above(file, class, BASES_DEEP);
+        // What it extends may be a variable that is still to come.
+        if found.is_some() || self.loaded.contains(&file) {
+            self.bases.insert((file, class), found.clone());
+        }
+        found
+    }
+
+    fn api_above(&mut self, file: usize, class: ClassId, depth: u32) -> Option<Rc<str>> {
         let depth = depth.checked_sub(1)?;
         let language = self.language(file);
         let scope = self.load(file);
@@ -196,7 +238,7 @@ impl Engine<'_> {
                     let field = path.rsplit('.').next().and_then(|last| kind.fields.get(last));
                     Some(field.map_or(kind.name.as_str(), |field| field.trim_start_matches('=')).into())
                 }
-                Shape::Class(file, class) => self.api_base(*file, *class, depth),
+                Shape::Class(file, class) => self.api_above(*file, *class, depth),
                 _ => None,
             }
         })

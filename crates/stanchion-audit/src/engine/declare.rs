@@ -3,8 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::class::BASES_DEEP;
-use super::value::{Binding, Closure, Object, Scope as Vars, Shape, Value};
+use super::value::{Binding, Closure, Scope as Vars, Shape, Value};
 use super::wrap::entry_of;
 use crate::hir::{Expr, Function, Stmt, StmtKind};
 
@@ -72,13 +71,7 @@ impl Engine<'_> {
     pub(super) fn class_made(&mut self, class: usize, scope: &Rc<Vars>) {
         let file = self.file();
         let Some(found) = self.module(file).classes.get(class) else { return };
-        let statics = Object::new(true);
-        for field in found.fields.iter().filter(|field| field.is_static) {
-            if let Some(value) = &field.value {
-                let value = self.eval(value, scope);
-                statics.fields.borrow_mut().insert(field.name.as_str().into(), value);
-            }
-        }
+        self.class_fields(file, class);
         self.handlers_of(file, class, scope);
         for (_, method) in &found.methods {
             let Some(function) = self.module(file).functions.get(*method) else { continue };
@@ -99,7 +92,7 @@ impl Engine<'_> {
 
     /// A class that a framework calls: some of its methods are entry points.
     pub(super) fn handlers_of(&mut self, file: usize, class: usize, scope: &Rc<Vars>) {
-        let Some(kind) = self.api_base(file, class, BASES_DEEP) else { return };
+        let Some(kind) = self.api_base(file, class) else { return };
         let models = self.models;
         let Some(kind) = models.of_type(self.language(file), &kind).filter(|kind| !kind.methods.is_empty()) else {
             return;

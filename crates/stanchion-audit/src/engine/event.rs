@@ -243,6 +243,15 @@ impl Event {
     pub(crate) fn covered_with(&self, other: &Self, scope: Scope) -> bool {
         self.held.iter().any(|held| held.scope >= scope && other.held.iter().any(|h| h.region == held.region))
     }
+
+    /// It leaves something behind, in or outside of the program.
+    pub(super) fn is_lasting(&self) -> bool {
+        match &self.what {
+            What::Write(_) => self.resource.as_ref().is_some_and(|resource| resource.kind != Kind::Memory),
+            What::Effect(effect) => !effect.safe,
+            _ => false,
+        }
+    }
 }
 
 /// Whether no branch is taken in different ways.

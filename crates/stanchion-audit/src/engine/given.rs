@@ -36,15 +36,16 @@ impl Engine<'_> {
         match &place.kind {
             ExprKind::Name(name) => {
                 if let Some((binding, _)) = self.find(scope, name) {
-                    scope.assign(name, &binding.value.from(&given), u32::MIN);
+                    self.set(scope, name, &binding.value.from(&given), u32::MIN);
                 }
             }
             ExprKind::Member { of, name } => {
                 let of = self.eval(of, scope);
-                if let Some(object) = of.object()
-                    && let Some(field) = object.fields.borrow_mut().get_mut(name.as_str())
-                {
-                    *field = field.clone().from(&given);
+                if let Some(object) = of.object() {
+                    let field = object.fields.borrow().get(name.as_str()).cloned();
+                    if let Some(field) = field {
+                        self.put(object, name, field.from(&given));
+                    }
                 }
             }
             _ => {}

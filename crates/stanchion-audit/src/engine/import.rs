@@ -74,7 +74,7 @@ impl Engine<'_> {
 
     /// A variable, and whether it belongs to a module. What is imported is loaded here: most of what a file imports is
     /// not needed to understand what others import from that file.
-    pub(super) fn find(&mut self, scope: &Vars, name: &str) -> Option<(Binding, bool)> {
+    pub(super) fn find(&mut self, scope: &Rc<Vars>, name: &str) -> Option<(Binding, bool)> {
         let (mut found, is_module) = scope.find(name)?;
         if let Shape::Import(file, wanted) = &found.value.shape {
             let (file, wanted) = (*file, Rc::clone(wanted));

@@ -29,6 +29,7 @@ mod promise;
 mod query;
 mod row;
 mod run;
+mod undo;
 mod value;
 mod wrap;
 
@@ -36,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
+use self::undo::Undo;
 pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
@@ -69,6 +71,8 @@ pub(crate) struct Root {
     function: Rc<Closure>,
     /// What is called: the function, with what its decorators put around it.
     handler: Value,
+    /// Loading a file registers it, whoever looks at that file.
+    early: bool,
 }
 
 impl Root {
@@ -105,23 +109,38 @@ impl Trace {
 /// Events of loading are numbered from here: they belong to all traces.
 const EARLY: EventId = 1 << 30;
 
+/// Runs the entry points of a few files, one file after the other. What it has loaded for one is there for the next, as it
+/// was loaded: files that stand together mostly import the same ones.
 pub(crate) struct Engine<'p> {
     program: &'p Program,
     models: &'p Models,
+    files: std::ops::Range<usize>,
     /// Functions know the variables around them, and those know the functions; objects know each other. What was made is
     /// known here, to be freed in the end.
     scopes: Vec<Weak<Vars>>,
     objects: Vec<Weak<Fields>>,
     modules: BTreeMap<usize, Rc<Vars>>,
+    /// Files whose own code has run to its end.
+    loaded: BTreeSet<usize>,
     instances: BTreeMap<(usize, ClassId), Value>,
+    /// What belongs to a class, by the number of the field.
+    statics: BTreeMap<(usize, ClassId), Rc<[(usize, Value)]>>,
+    /// The modelled type that a class extends.
+    bases: BTreeMap<(usize, ClassId), Option<Rc<str>>>,
     roots: Vec<Root>,
+    /// Files whose own code does lasting things.
+    scripts: BTreeSet<usize>,
+    /// What the present file's entry points have changed.
+    undo: Vec<Undo>,
     visited: BTreeSet<(usize, FunctionId)>,
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
+    /// How many there were when the present load began.
+    early_from: usize,
     steps: u32,
     /// How many of them the present entry point may take.
     steps_most: u32,
-    /// The file's share of [`PROGRAM_STEPS`], and what is left of it for loading.
+    /// A file's share of [`PROGRAM_STEPS`], and what is left of all shares for loading.
     file_steps: u32,
     early_left: u32,
     /// Expressions inside expressions, over all calls and files that are being loaded.
@@ -215,24 +234,32 @@ struct AtYield {
 }
 
 impl<'p> Engine<'p> {
-    pub(crate) fn new(program: &'p Program, models: &'p Models) -> Self {
+    pub(crate) fn new(program: &'p Program, models: &'p Models, files: std::ops::Range<usize>) -> Self {
         let share = u32::try_from(PROGRAM_STEPS / program.len().max(1)).unwrap_or(u32::MAX);
         let file_steps = share.clamp(FILE_STEPS.0, FILE_STEPS.1);
+        let early_left = file_steps.saturating_mul(u32::try_from(files.len()).unwrap_or(u32::MAX));
         Self {
             program,
             models,
+            files,
             scopes: Vec::new(),
             objects: Vec::new(),
             modules: BTreeMap::new(),
+            loaded: BTreeSet::new(),
             instances: BTreeMap::new(),
+            statics: BTreeMap::new(),
+            bases: BTreeMap::new(),
             roots: Vec::new(),
+            scripts: BTreeSet::new(),
+            undo: Vec::new(),
             visited: BTreeSet::new(),
             events: Vec::new(),
             early: Rc::default(),
+            early_from: 0,
             steps: 0,
             steps_most: STEPS_MOST,
             file_steps,
-            early_left: file_steps,
+            early_left,
             deep: 0,
             work: 0,
             cut: false,
@@ -263,25 +290,31 @@ impl<'p> Engine<'p> {
         }
         let scope = Vars::module();
         self.modules.insert(file, Rc::clone(&scope));
-        let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
-        let steps = std::mem::take(&mut self.steps);
-        // The first is the file itself.
-        let may = if self.modules.len() == 1 { STEPS_MOST } else { share(self.early_left) };
-        let most = std::mem::replace(&mut self.steps_most, may);
-        let site = Site { file, span: Span::default() };
-        let frame = Frame::new(file, 0, site, None);
-        let frames = std::mem::replace(&mut self.frames, vec![frame]);
-        self.bind_imports(file, &scope);
-        if let Some(top) = self.module(file).functions.first() {
-            self.hoist(&top.body, &scope);
-            self.run_block(&top.body, &scope);
-        }
-        self.frames = frames;
-        self.early_left = self.early_left.saturating_sub(self.steps);
-        self.steps = steps;
-        self.steps_most = most;
-        self.here = outer;
+        let may = if self.files.contains(&file) { STEPS_MOST } else { share(self.early_left) };
+        self.before_all(may, |engine| {
+            let frame = Frame::new(file, 0, Site { file, span: Span::default() }, None);
+            let frames = std::mem::replace(&mut engine.frames, vec![frame]);
+            engine.bind_imports(file, &scope);
+            if let Some(top) = engine.module(file).functions.first() {
+                engine.hoist(&top.body, &scope);
+                engine.run_block(&top.body, &scope);
+            }
+            engine.frames = frames;
+        });
+        self.loaded.insert(file);
         scope
+    }
+
+    /// Does what is done before any entry point runs, apart from whatever is under way now.
+    fn before_all<T>(&mut self, steps_most: u32, work: impl FnOnce(&mut Self) -> T) -> T {
+        let here = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
+        let steps = std::mem::take(&mut self.steps);
+        let most = std::mem::replace(&mut self.steps_most, steps_most);
+        let from = std::mem::replace(&mut self.early_from, self.early.len());
+        let done = work(self);
+        self.early_left = self.early_left.saturating_sub(self.steps);
+        (self.steps, self.steps_most, self.early_from, self.here) = (steps, most, from, here);
+        done
     }
 
     /// An object of a class as methods see it: made once, with symbols for what the constructor is given.
@@ -289,19 +322,13 @@ impl<'p> Engine<'p> {
         if let Some(instance) = self.instances.get(&(file, class)) {
             return instance.clone();
         }
-        let outer = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
-        let steps = std::mem::take(&mut self.steps);
-        let most = std::mem::replace(&mut self.steps_most, share(self.early_left));
         let name: Rc<str> = self.module(file).classes.get(class).map_or("", |class| class.name.as_str()).into();
         let site = Site { file, span: Span::default() };
         // Classes that need each other meet this one.
         self.instances.insert((file, class), Value::unknown(&*name));
-        let instance = self.construct(file, class, None, &name, site);
+        let may = share(self.early_left);
+        let instance = self.before_all(may, |engine| engine.construct(file, class, None, &name, site));
         self.instances.insert((file, class), instance.clone());
-        self.early_left = self.early_left.saturating_sub(self.steps);
-        self.steps = steps;
-        self.steps_most = most;
-        self.here = outer;
         instance
     }
 
@@ -375,7 +402,15 @@ impl<'p> Engine<'p> {
             swallowed: None,
             early: here.early,
         };
-        if here.early { Rc::make_mut(&mut self.early) } else { &mut self.events }.push(event);
+        if here.early {
+            if let Some(script) = self.frames.first().filter(|_| event.is_lasting()) {
+                self.scripts.insert(script.file);
+            }
+            Rc::make_mut(&mut self.early)
+        } else {
+            &mut self.events
+        }
+        .push(event);
         id
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::event::{Event, Kind, Site, What};
+use super::event::{Site, What};
 use super::value::{Closure, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
@@ -36,7 +36,11 @@ impl Engine<'_> {
         if !self.here.early && self.frames.iter().any(|frame| frame.function == 0) {
             return;
         }
-        self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone() });
+        let early = self.here.early;
+        // Others run those of files that are not ours.
+        if !early || [site.file, function.file].iter().any(|file| self.files.contains(file)) {
+            self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone(), early });
+        }
     }
 
     /// The traces of all entry points of a file: those that it registers, and then every function that none of them
@@ -45,23 +49,19 @@ impl Engine<'_> {
     pub(crate) fn run(&mut self, file: usize, each: &mut dyn FnMut(Trace)) {
         let scope = self.load(file);
         let mut next = 0;
-        // A script: what it does when it is loaded is what it is for.
-        let lasting = |event: &Event| match &event.what {
-            What::Write(_) => event.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
-            What::Effect(effect) => !effect.safe,
-            _ => false,
-        };
         let is_script = |root: &Root| (root.function.file, root.function.function) == (file, 0);
-        if self.early.iter().any(lasting) && !self.roots.iter().any(is_script) {
+        // What a script does when it is loaded is what it is for.
+        if self.scripts.contains(&file) && !self.roots.iter().any(is_script) {
             let site = Site { file, span: Span::default() };
             let function = Rc::new(Closure { file, function: 0, scope, this: None });
             let handler = Value::of(Shape::Func(Rc::clone(&function)), "script");
             let (entry, name, hints) = (Entry::Hook, "main".into(), BTreeMap::new());
-            each(self.trace(Root { entry, name, site, hints, function, handler }));
+            each(self.trace(Root { entry, name, site, hints, function, handler, early: false }));
         }
+        let is_ours = |root: &Root| root.function.file == file || root.site.file == file;
         while let Some(root) = self.roots.get(next).cloned() {
             next += 1;
-            if root.function.file == file || root.site.file == file {
+            if is_ours(&root) {
                 each(self.trace(root));
             }
         }
@@ -79,10 +79,16 @@ impl Engine<'_> {
                 // What it registers belongs to it.
                 while let Some(root) = self.roots.get(next).cloned() {
                     next += 1;
-                    each(self.trace(root));
+                    if !root.early || is_ours(&root) {
+                        each(self.trace(root));
+                    }
                 }
             }
         }
+        self.take_back();
+        self.roots.retain(|root| root.early);
+        self.visited.clear();
+        self.work = 0;
     }
 
     fn loose(&mut self, file: usize, function: FunctionId) -> Option<Root> {
@@ -113,7 +119,8 @@ impl Engine<'_> {
             Some(bound) => bound,
             None => self.wrapped_method(file, found, plain),
         };
-        Some(Root { entry: Entry::Loose, name, site, hints: BTreeMap::new(), function, handler })
+        let (entry, hints) = (Entry::Loose, BTreeMap::new());
+        Some(Root { entry, name, site, hints, function, handler, early: false })
     }
 
     fn trace(&mut self, root: Root) -> Trace {

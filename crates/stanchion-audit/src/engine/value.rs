@@ -197,18 +197,16 @@ impl Scope {
         }
     }
 
-    /// Assigns to the variable where it is declared; `false` if it is not.
-    pub(crate) fn assign(&self, name: &str, value: &Value, depth: u32) -> bool {
+    /// Assigns to the variable where it is declared, and says where that is and what it was. `None`: it is not declared.
+    pub(crate) fn assign(self: &Rc<Self>, name: &str, value: &Value, depth: u32) -> Option<(&Rc<Self>, Binding)> {
         let mut scope = self;
         loop {
             if let Some(found) = scope.vars.borrow_mut().get_mut(name) {
-                found.value = if depth > found.depth { found.value.join(value) } else { value.clone() };
-                return true;
+                let new = if depth > found.depth { found.value.join(value) } else { value.clone() };
+                let old = Binding { value: std::mem::replace(&mut found.value, new), depth: found.depth };
+                return Some((scope, old));
             }
-            match scope.parent.as_deref() {
-                Some(parent) => scope = parent,
-                None => return false,
-            }
+            scope = scope.parent.as_ref()?;
         }
     }
 }

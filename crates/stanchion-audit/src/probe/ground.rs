@@ -50,7 +50,7 @@ impl Ground {
         let listed = handler::listed(&program);
         let each = (0..program.len()).into_par_iter().map(|file| {
             let mut found = Vec::new();
-            Engine::new(&program, &self.models)
+            Engine::new(&program, &self.models, file..file + 1)
                 .run(file, &mut |trace| found.extend(handler::of(&program, &trace, &listed)));
             found
         });

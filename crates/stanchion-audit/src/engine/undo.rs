@@ -1,0 +1,54 @@
+//! What entry points change of what was there before them, so that the next file finds it as it was loaded.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::value::{Binding, Fields, Object, Scope as Vars, Value};
+
+/// A change that can be taken back.
+pub(super) enum Undo {
+    Variable(Rc<Vars>, Rc<str>, Binding),
+    /// `None`: there was no such field.
+    Field(Rc<Fields>, Rc<str>, Option<Value>),
+}
+
+impl Engine<'_> {
+    /// Assigns to a variable where it is declared; `false` if it is not.
+    pub(super) fn set(&mut self, scope: &Rc<Vars>, name: &str, value: &Value, depth: u32) -> bool {
+        let Some((place, old)) = scope.assign(name, value, depth) else { return false };
+        if place.is_module && !self.here.early {
+            self.undo.push(Undo::Variable(Rc::clone(place), name.into(), old));
+        }
+        true
+    }
+
+    /// Puts a value into an object.
+    pub(super) fn put(&mut self, object: &Object, name: &str, value: Value) {
+        let name: Rc<str> = name.into();
+        let old = object.fields.borrow_mut().insert(Rc::clone(&name), value);
+        if object.shared && !self.here.early {
+            self.undo.push(Undo::Field(Rc::clone(&object.fields), name, old));
+        }
+    }
+
+    /// Everything is as it was loaded.
+    pub(super) fn take_back(&mut self) {
+        while let Some(undo) = self.undo.pop() {
+            // What is replaced is dropped only when nothing is borrowed any more: it may hold the very same object.
+            match undo {
+                Undo::Variable(scope, name, old) => {
+                    let new = scope.vars.borrow_mut().insert(name, old);
+                    drop(new);
+                }
+                Undo::Field(fields, name, Some(old)) => {
+                    let new = fields.borrow_mut().insert(name, old);
+                    drop(new);
+                }
+                Undo::Field(fields, name, None) => {
+                    let new = fields.borrow_mut().remove(&name);
+                    drop(new);
+                }
+            }
+        }
+    }
+}
