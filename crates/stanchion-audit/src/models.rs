@@ -2,8 +2,9 @@
 
 mod words;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::HashMap;
 use serde::Deserialize;
 
 pub(crate) use self::words::Words;

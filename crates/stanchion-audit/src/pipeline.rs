@@ -25,7 +25,7 @@ use crate::probe::Ground;
 use crate::program::{Program, Source};
 use crate::rules::{Hit, UNKNOWN};
 use crate::schema::Schema;
-use crate::suppress::{self, suppress};
+use crate::suppress::suppress;
 use crate::walk::{self, Limits};
 
 /// What was looked at and what was found.
@@ -141,16 +141,12 @@ pub fn audit_and_tell(
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
-            let Some(mut module) = module else {
+            let Some(module) = module else {
                 left_out += 1;
                 let text = "not analysed: the parser finds no way through it".to_owned();
                 notes.push(Note { path: file.path.clone(), line: 0, text });
                 continue;
             };
-            // Much of all text is comments, and only a file that suppresses something needs them.
-            if !module.comments.iter().any(|comment| comment.text.contains(suppress::MARK)) {
-                module.comments = Vec::new();
-            }
             if let Some(line) = module.errors.first() {
                 partly += 1;
                 let count = module.errors.len();

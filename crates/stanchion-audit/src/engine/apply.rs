@@ -60,7 +60,7 @@ impl Engine<'_> {
     pub(super) fn result(&self, known: &Known<'_>) -> Value {
         let names = joined(known.args.iter().map(|(_, arg)| &*arg.name));
         let of = known.this.map_or("", |this| &*this.name);
-        Value::unknown(format!("{of}.{}({names})", known.name)).from(&known.origins())
+        Value::unknown(format_args!("{of}.{}({names})", known.name)).from(&known.origins())
     }
 
     pub(super) fn does(&mut self, known: &Known<'_>) -> Value {
@@ -168,7 +168,7 @@ impl Engine<'_> {
             "unique" => {
                 let anew = if self.here.retries > 0 { ":anew" } else { "" };
                 let mark = if known.model.how.as_deref() == Some("random") { RANDOM } else { UNIQUE };
-                Value::unknown(format!("{mark}{}{anew}", known.name)).from(&known.origins())
+                Value::unknown(format_args!("{mark}{}{anew}", known.name)).from(&known.origins())
             }
             _ => self.result(known),
         }
@@ -210,14 +210,14 @@ impl Engine<'_> {
         let origins = known.origins();
         let name = |at: usize| known.args.get(at).map_or("?", |(_, arg)| &*arg.name);
         match verb {
-            "equal" => Value::unknown(format!("({}=={})", name(0), name(1))).from(&origins),
+            "equal" => Value::unknown(format_args!("({}=={})", name(0), name(1))).from(&origins),
             "all" => {
                 let all: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
                 Value::of(Shape::List(all.into()), "all")
             }
             // Computed by the store from what it holds then.
-            "stored" => Value::unknown(format!("{}{}", super::condition::STORED, name(0))).from(&origins),
-            _ => Value::unknown(format!("({}?{})", name(0), name(1))).from(&origins),
+            "stored" => Value::unknown(format_args!("{}{}", super::condition::STORED, name(0))).from(&origins),
+            _ => Value::unknown(format_args!("({}?{})", name(0), name(1))).from(&origins),
         }
     }
 

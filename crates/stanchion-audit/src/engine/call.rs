@@ -105,7 +105,7 @@ impl Engine<'_> {
                         matches!(found.value.shape, Shape::Num(_) | Shape::Str(_) | Shape::Bool(_) | Shape::Null);
                     // Whoever has the same map sees it.
                     if let Some(object) = found.value.object() {
-                        let part = Value::unknown(format!("{name}[]")).from(origins);
+                        let part = Value::unknown(format_args!("{name}[]")).from(origins);
                         self.put(object, "[]", part);
                     }
                     let filled = if constant { Value::unknown(name) } else { found.value };
@@ -116,7 +116,7 @@ impl Engine<'_> {
                 let of = self.eval(of, scope);
                 if let Some(object) = of.object() {
                     let old = object.fields.borrow().get(name.as_str()).cloned();
-                    let new = old.unwrap_or_else(|| Value::unknown(format!("{}.{name}", of.name))).from(origins);
+                    let new = old.unwrap_or_else(|| Value::unknown(format_args!("{}.{name}", of.name))).from(origins);
                     self.put(object, name, new);
                 }
             }
@@ -190,7 +190,7 @@ impl Engine<'_> {
             self.made.remove(&arg.name);
             if let Some(closure) = arg.closure() {
                 let closure = Rc::clone(closure);
-                let given = Value::unknown(format!("{}[]", callee.name)).from(&before);
+                let given = Value::unknown(format_args!("{}[]", callee.name)).from(&before);
                 let branch = self.new_branch();
                 let back = self.arm(branch, 0, &Origins::default(), |engine| {
                     engine.call_closure(&closure, vec![(None, given.clone()), (None, given)], engine.site(span))
@@ -198,7 +198,7 @@ impl Engine<'_> {
                 origins = origins.with(&back.deep_origins());
             }
         }
-        Value::unknown(format!("{}({names})", callee.name)).from(&origins)
+        Value::unknown(format_args!("{}({names})", callee.name)).from(&origins)
     }
 
     pub(super) fn call_closure(&mut self, closure: &Rc<Closure>, args: Args, site: Site) -> Value {
@@ -215,7 +215,7 @@ impl Engine<'_> {
         let again = self.frames.iter().filter(|frame| (frame.file, frame.function) == (file, function)).count();
         if self.frames.len() >= CALLS_DEEP || again > 1 || !self.step() {
             let origins = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
-            return Value::unknown(format!("{}()", found.name)).from(&origins);
+            return Value::unknown(format_args!("{}()", found.name)).from(&origins);
         }
         // A context manager that is called outside of `with` does nothing yet.
         if at_yield.is_none() && found.is_generator && is_decorated(&self.words().managers, &found.decorators) {
@@ -225,7 +225,7 @@ impl Engine<'_> {
             fields.insert("generator".into(), Value::of(Shape::Func(Rc::clone(closure)), "generator"));
             fields.insert("arguments".into(), Value::of(Shape::List(list.into()), "arguments"));
             drop(fields);
-            return Value::of(Shape::Object(object), format!("with {}", found.name));
+            return Value::of(Shape::Object(object), format_args!("with {}", found.name));
         }
         // What runs while a module is loaded runs again when others are there: a script's `main`.
         if !self.here.early {

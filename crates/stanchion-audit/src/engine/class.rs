@@ -1,5 +1,6 @@
 //! Classes: their methods, what belongs to all of them, and objects.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
@@ -9,6 +10,15 @@ use crate::hir::{ClassId, ExprKind, Language};
 
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
+
+/// An object that was made while files were loaded.
+pub(super) struct Made {
+    /// What its constructor was given.
+    given: Vec<(Option<Rc<str>>, Rc<str>)>,
+    fields: BTreeMap<Rc<str>, Value>,
+    /// Making it left something behind.
+    lasting: bool,
+}
 
 impl Engine<'_> {
     /// A method of a class or of those it extends.
@@ -58,7 +68,7 @@ impl Engine<'_> {
             let scope = self.load(file);
             let this = self.instances.get(&(file, class)).cloned();
             let closure = Closure { file, function: *function, scope, this };
-            return Value::of(Shape::Func(Rc::new(closure)), format!("{}.{name}", of.name));
+            return Value::of(Shape::Func(Rc::new(closure)), format_args!("{}.{name}", of.name));
         }
         // A column of a table, not what the column is declared with.
         let columns = self
@@ -88,7 +98,9 @@ impl Engine<'_> {
                 }
                 match self.base(file, class) {
                     Some((file, class)) => self.static_of(file, class, name, of, depth),
-                    None => Value::of(Shape::Method(Rc::new(of.clone()), name.into()), format!("{}.{name}", of.name)),
+                    None => {
+                        Value::of(Shape::Method(Rc::new(of.clone()), name.into()), format_args!("{}.{name}", of.name))
+                    }
                 }
             }
         }
@@ -132,10 +144,9 @@ impl Engine<'_> {
                     self.here.early = early;
                     Some(value)
                 }
-                (None, Some(text)) => self
-                    .models
-                    .written(language, text)
-                    .map(|kind| Value::of(Shape::Api(kind.name.as_str().into()), format!("{name}.{}", field.name))),
+                (None, Some(text)) => self.models.written(language, text).map(|kind| {
+                    Value::of(Shape::Api(kind.name.as_str().into()), format_args!("{name}.{}", field.name))
+                }),
                 _ => None,
             };
             if let Some(value) = value {
@@ -147,9 +158,20 @@ impl Engine<'_> {
         let own =
             found.methods.iter().find(|(method, _)| method == "constructor").map(|(_, function)| (file, *function));
         if let Some((file, function)) = own.or_else(|| self.base_constructor(file, class)) {
+            // Made while one of its kind is being made: that one tells what it is like.
+            let same = |frame: &Frame| {
+                let of = frame.this.as_ref().and_then(Value::object).and_then(|object| object.class);
+                (frame.file, frame.function) == (file, function) && of == object.class
+            };
+            if self.frames.iter().any(same) {
+                return this;
+            }
             let args = args.unwrap_or_else(|| self.symbols(file, function, name));
             let scope = self.load(file);
             let closure = Closure { file, function, scope, this: Some(this.clone()) };
+            if self.here.early {
+                return self.made_before(this, closure, args, site);
+            }
             self.call_closure(&Rc::new(closure), args, site);
             return this;
         }
@@ -163,6 +185,28 @@ impl Engine<'_> {
             }
         }
         this.from(&given)
+    }
+
+    /// Runs a constructor, unless it has run with the same arguments: many files make the same thing when they are loaded.
+    fn made_before(&mut self, this: Value, closure: Closure, args: Args, site: Site) -> Value {
+        let Some(object) = this.object().cloned() else { return this };
+        let Some(class) = object.class else { return this };
+        let given: Vec<_> = args.iter().map(|(name, value)| (name.clone(), Rc::clone(&value.name))).collect();
+        if let Some(made) = self.made_early.get(&class).filter(|made| made.given == given) {
+            let fields = made.fields.clone();
+            if let Some(script) = self.frames.first().filter(|_| made.lasting) {
+                self.scripts.insert(script.file);
+            }
+            // What it had is dropped only when nothing is borrowed any more.
+            drop(object.fields.replace(fields));
+            return this;
+        }
+        let first = self.early.len();
+        self.call_closure(&Rc::new(closure), args, site);
+        let lasting = self.early.get(first..).is_some_and(|new| new.iter().any(super::Event::is_lasting));
+        let fields = object.fields.borrow().clone();
+        self.made_early.insert(class, Made { given, fields, lasting });
+        this
     }
 
     /// What belongs to a class and not to its objects: it is made once.
@@ -247,7 +291,7 @@ impl Engine<'_> {
     fn symbols(&self, file: usize, function: usize, name: &str) -> Args {
         let params = self.module(file).functions.get(function).map_or(&[][..], |f| &f.params[..]);
         let symbol = |param: &crate::hir::Param| match &param.pattern {
-            crate::hir::Pattern::Name(param) => Value::unknown(format!("{name}.${param}")),
+            crate::hir::Pattern::Name(param) => Value::unknown(format_args!("{name}.${param}")),
             _ => Value::unknown("$argument"),
         };
         params.iter().filter(|param| param.default.is_none()).map(|param| (None, symbol(param))).collect()

@@ -35,7 +35,7 @@ impl Engine<'_> {
         let this = self.frames.last().and_then(|frame| frame.this.clone());
         let name = self.module(file).functions.get(function).map_or("", |f| f.name.as_str());
         let closure = Closure { file, function, scope: Rc::clone(scope), this };
-        Value::of(Shape::Func(Rc::new(closure)), format!("function {name}@{file}:{function}"))
+        Value::of(Shape::Func(Rc::new(closure)), format_args!("function {name}@{file}:{function}"))
     }
 
     /// A function declaration with its decorators.

@@ -46,7 +46,7 @@ impl Engine<'_> {
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }
-                let found = Value::unknown(format!("{}[{}]", of.name, index.name));
+                let found = Value::unknown(format_args!("{}[{}]", of.name, index.name));
                 found.from(&of.deep_origins()).from(&index.origins)
             }
             ExprKind::Call(call) => self.call(call, expr.span, scope),
@@ -65,7 +65,7 @@ impl Engine<'_> {
             ExprKind::List(items) => {
                 let items: Vec<Value> = items.iter().map(|item| self.eval(item, scope)).collect();
                 let name = joined(items.iter().map(|item| &*item.name));
-                Value::of(Shape::List(items.into()), format!("[{name}]"))
+                Value::of(Shape::List(items.into()), format_args!("[{name}]"))
             }
             ExprKind::Binary { op, left, right } => self.binary_expr(op, left, right, scope),
             ExprKind::Unary { op, of } => {
@@ -73,8 +73,8 @@ impl Engine<'_> {
                 match op.as_str() {
                     // A reference or what it points to is the same thing.
                     "*" | "&" => of,
-                    "!" => Value::of(Shape::Unknown, format!("!{}", of.name)).from(&of.deep_origins()),
-                    _ => Value::unknown(format!("{op}{}", of.name)).from(&of.deep_origins()),
+                    "!" => Value::of(Shape::Unknown, format_args!("!{}", of.name)).from(&of.deep_origins()),
+                    _ => Value::unknown(format_args!("{op}{}", of.name)).from(&of.deep_origins()),
                 }
             }
             ExprKind::Cond { test, then, other } => {
@@ -106,23 +106,23 @@ impl Engine<'_> {
                     let of = self.eval(of, &inner);
                     let of = self.gone_through(of, expr.span);
                     origins = origins.with(&of.deep_origins());
-                    let item = Value::unknown(format!("{}[]", of.name)).from(&of.deep_origins());
+                    let item = Value::unknown(format_args!("{}[]", of.name)).from(&of.deep_origins());
                     self.assign(pattern, &item, &inner, true);
                 }
                 for cond in conds {
                     origins = origins.with(&self.eval(cond, &inner).deep_origins());
                 }
                 let element = self.eval(element, &inner);
-                Value::unknown(format!("each {}", element.name)).from(&element.deep_origins()).from(&origins)
+                Value::unknown(format_args!("each {}", element.name)).from(&element.deep_origins()).from(&origins)
             }
             ExprKind::Matches { of, binds } => {
                 let of = self.eval(of, scope);
                 self.assign(binds, &of, scope, true);
-                Value::unknown(format!("is {}", of.name)).from(&of.deep_origins())
+                Value::unknown(format_args!("is {}", of.name)).from(&of.deep_origins())
             }
             ExprKind::Block(body) => self.block_value(body, scope),
             ExprKind::Other(parts) => {
-                let mut value = Value::unknown(format!("$other:{}:{}", expr.span.line, expr.span.column));
+                let mut value = Value::unknown(format_args!("$other:{}:{}", expr.span.line, expr.span.column));
                 for part in parts {
                     value = value.from(&self.eval(part, scope).deep_origins());
                 }
@@ -145,7 +145,7 @@ impl Engine<'_> {
         });
         let base = frame.and_then(|(file, class)| self.base(file, class));
         let method = base.and_then(|(file, class)| self.method(file, class, name, &this));
-        method.unwrap_or_else(|| Value::unknown(format!("super.{name}")))
+        method.unwrap_or_else(|| Value::unknown(format_args!("super.{name}")))
     }
 
     /// How a variable of the present module is called.
@@ -185,9 +185,9 @@ impl Engine<'_> {
                 }
                 if let Some(api) = &object.api {
                     let base = Value::of(Shape::Api(Rc::clone(api)), &of.name);
-                    return Value::of(Shape::Method(Rc::new(base), name.into()), format!("{}.{name}", of.name));
+                    return Value::of(Shape::Method(Rc::new(base), name.into()), format_args!("{}.{name}", of.name));
                 }
-                let unknown = Value::unknown(format!("{}.{name}", of.name)).from(&of.deep_origins());
+                let unknown = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
                 if object.shared && !self.here.early && object.class.is_some() {
                     return self.memory_read(&format!("{}.{name}", of.name), unknown, span);
                 }
@@ -224,7 +224,7 @@ impl Engine<'_> {
             }
             Shape::List(items) if name == "length" => {
                 let origins = items.iter().fold(of.origins.clone(), |all, item| all.with(&item.deep_origins()));
-                Value::unknown(format!("{}.length", of.name)).from(&origins)
+                Value::unknown(format_args!("{}.length", of.name)).from(&origins)
             }
             _ => {
                 let path = format!("{}.{name}", of.name);
@@ -328,15 +328,15 @@ impl Engine<'_> {
             }
             // pathlib's way to join.
             ("/", _, Shape::Str(_)) | ("/", Shape::Str(_), _) => {
-                Value::of(left.shape.clone(), format!("{}/{}", left.name, right.name))
+                Value::of(left.shape.clone(), format_args!("{}/{}", left.name, right.name))
             }
             ("/", Shape::Api(kind), _) => {
-                Value::of(Shape::Api(Rc::clone(kind)), format!("{}/{}", left.name, right.name))
+                Value::of(Shape::Api(Rc::clone(kind)), format_args!("{}/{}", left.name, right.name))
             }
-            ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format!("{}", a * b)),
-            ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format!("{}", a + b)),
-            ("|", _, _) => Value::unknown(format!("{}|{}", left.name, right.name)),
-            _ => Value::unknown(format!("({}{op}{})", left.name, right.name)),
+            ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format_args!("{}", a * b)),
+            ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format_args!("{}", a + b)),
+            ("|", _, _) => Value::unknown(format_args!("{}|{}", left.name, right.name)),
+            _ => Value::unknown(format_args!("({}{op}{})", left.name, right.name)),
         };
         value.from(&origins)
     }

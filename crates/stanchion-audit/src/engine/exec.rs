@@ -263,7 +263,7 @@ impl Engine<'_> {
             if found.is_async {
                 self.suspend(found.body.first().map_or_else(Default::default, |stmt| stmt.span));
             }
-            let item = Value::unknown(format!("{}[]", of.name)).from(&of.deep_origins());
+            let item = Value::unknown(format_args!("{}[]", of.name)).from(&of.deep_origins());
             let item = match &of.shape {
                 Shape::List(items) if items.len() == 1 => items[0].clone(),
                 _ => item,

@@ -32,7 +32,7 @@ impl Engine<'_> {
                 let value = Value::unknown(&*path).from(&known.origins());
                 match known.this {
                     Some(this) if verb == "part" => {
-                        Value::unknown(format!("{}.{}", this.name, known.name)).from(&this.origins)
+                        Value::unknown(format_args!("{}.{}", this.name, known.name)).from(&this.origins)
                     }
                     _ => value,
                 }
@@ -40,11 +40,11 @@ impl Engine<'_> {
             (_, "read") if matches!(&*path, "0" | "/dev/stdin") => self.input(known),
             (_, "read") => {
                 let id = self.emit(What::READ, resource(), &none, known.span);
-                Value::unknown(format!("content of {path}")).from(&Origins::one(id))
+                Value::unknown(format_args!("content of {path}")).from(&Origins::one(id))
             }
             (_, "check") => {
                 let id = self.emit(What::Check, resource(), &none, known.span);
-                Value::unknown(format!("{}({path})", known.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("{}({path})", known.name)).from(&Origins::one(id))
             }
             (_, "write" | "append" | "create" | "delete") => {
                 let value = known.get(&known.model.value);
@@ -66,7 +66,7 @@ impl Engine<'_> {
                 let detached = if at_once { std::mem::take(&mut self.here.detached) } else { 0 };
                 self.emit(What::Write(write), resource(), &deps, known.span);
                 self.here.detached += detached;
-                Value::unknown(format!("{}({path})", known.name))
+                Value::unknown(format_args!("{}({path})", known.name))
             }
             // What a library keeps in memory of a file is written back.
             (_, "save") => {
@@ -169,7 +169,7 @@ impl Engine<'_> {
             }
             _ => {
                 let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
-                Value::unknown(format!("content of {}", file.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("content of {}", file.name)).from(&Origins::one(id))
             }
         }
     }

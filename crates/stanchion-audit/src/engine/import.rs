@@ -58,7 +58,7 @@ impl Engine<'_> {
         let kind = self.models.constant(self.language(self.file()), path);
         let kind = kind.map(|kind| Value::of(Shape::Api(kind.name.as_str().into()), path));
         let unique = || self.words().unique.iter().any(|one| one == path);
-        kind.or_else(|| unique().then(|| Value::unknown(format!("{UNIQUE}{path}"))))
+        kind.or_else(|| unique().then(|| Value::unknown(format_args!("{UNIQUE}{path}"))))
     }
 
     /// What another file gives under this name.
@@ -69,7 +69,10 @@ impl Engine<'_> {
         }
         let scope = self.load(file);
         let found = self.find(&scope, &local);
-        found.map_or_else(|| Value::unknown(format!("{}.{name}", self.program.path(file))), |(found, _)| found.value)
+        found.map_or_else(
+            || Value::unknown(format_args!("{}.{name}", self.program.path(file))),
+            |(found, _)| found.value,
+        )
     }
 
     /// A variable, and whether it belongs to a module. What is imported is loaded here: most of what a file imports is
@@ -79,7 +82,7 @@ impl Engine<'_> {
         if let Shape::Import(file, wanted) = &found.value.shape {
             let (file, wanted) = (*file, Rc::clone(wanted));
             // Files that import the same name from each other meet this one.
-            scope.assign(name, &Value::unknown(format!("{}.{wanted}", self.program.path(file))), 0);
+            scope.assign(name, &Value::unknown(format_args!("{}.{wanted}", self.program.path(file))), 0);
             found.value = self.exported(file, &wanted);
             scope.assign(name, &found.value, 0);
         }

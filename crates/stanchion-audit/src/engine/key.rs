@@ -49,11 +49,11 @@ impl Engine<'_> {
             }
             "get" => {
                 let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
-                Value::unknown(format!("{}({name})", known.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("{}({name})", known.name)).from(&Origins::one(id))
             }
             "check" => {
                 let id = self.emit(What::Check, Some(resource), &Origins::default(), known.span);
-                Value::unknown(format!("{}({name})", known.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("{}({name})", known.name)).from(&Origins::one(id))
             }
             "set" | "setnx" | "put" => {
                 let words = self.words();
@@ -67,7 +67,7 @@ impl Engine<'_> {
                     let write = Write { creates: true, ttl: ttl(words, known), ..Write::default() };
                     let id = self.emit(What::Write(write), Some(resource), &deps, known.span);
                     self.take(acquire, &Origins::one(id), known.span);
-                    return Value::unknown(format!("set {name}")).from(&Origins::one(id));
+                    return Value::unknown(format_args!("set {name}")).from(&Origins::one(id));
                 }
                 let write = Write { whole: !creates, compares, creates, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
@@ -76,7 +76,7 @@ impl Engine<'_> {
             "add" => {
                 let write = Write { relative: true, ..Write::default() };
                 let id = self.emit(What::Write(write), Some(resource), &deps, known.span);
-                Value::unknown(format!("{}({name})", known.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("{}({name})", known.name)).from(&Origins::one(id))
             }
             "del" => {
                 let write = Write { deletes: true, ..Write::default() };
@@ -94,7 +94,7 @@ impl Engine<'_> {
                 let write = Write { compares: true, relative: true, ..Write::default() };
                 let id = self.emit(What::Write(write), Some(resource), &deps, known.span);
                 self.give_back(&name, true, known.span);
-                Value::unknown(format!("eval({name})")).from(&Origins::one(id))
+                Value::unknown(format_args!("eval({name})")).from(&Origins::one(id))
             }
             "update" => {
                 let sum = known.get(&known.model.relative).is_some_and(|text| computes(self.words(), &text.name));
@@ -106,7 +106,7 @@ impl Engine<'_> {
             "insert" => {
                 let write = Write { inserts: true, creates: creates || compares, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
-                Value::unknown(format!("{}({name})", known.name))
+                Value::unknown(format_args!("{}({name})", known.name))
             }
             _ => self.result(known),
         }

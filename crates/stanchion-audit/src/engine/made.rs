@@ -130,7 +130,7 @@ impl Engine<'_> {
         if let Some(back) = self.duck(of, name, &args, span) {
             return back;
         }
-        let callee = Value::unknown(format!("{}.{name}", of.name)).from(&of.deep_origins());
+        let callee = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
         self.call_unknown(&callee, args, span)
     }
 

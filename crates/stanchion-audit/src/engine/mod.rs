@@ -37,10 +37,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
-use self::undo::Undo;
 pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
+use self::undo::Undo;
 use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
 pub(crate) use self::value::{EventId, Origins, UNIQUE};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
@@ -123,6 +123,8 @@ pub(crate) struct Engine<'p> {
     /// Files whose own code has run to its end.
     loaded: BTreeSet<usize>,
     instances: BTreeMap<(usize, ClassId), Value>,
+    /// The last object of a class that was made while files were loaded.
+    made_early: BTreeMap<(usize, ClassId), class::Made>,
     /// What belongs to a class, by the number of the field.
     statics: BTreeMap<(usize, ClassId), Rc<[(usize, Value)]>>,
     /// The modelled type that a class extends.
@@ -247,6 +249,7 @@ impl<'p> Engine<'p> {
             modules: BTreeMap::new(),
             loaded: BTreeSet::new(),
             instances: BTreeMap::new(),
+            made_early: BTreeMap::new(),
             statics: BTreeMap::new(),
             bases: BTreeMap::new(),
             roots: Vec::new(),

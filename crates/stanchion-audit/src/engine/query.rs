@@ -146,7 +146,7 @@ impl Engine<'_> {
         if known.model.how.as_deref() == Some("now") {
             return self.run_query(&query, known.span);
         }
-        Value::of(Shape::Query(Rc::new(query)), format!("{}.{}", known.this.map_or("", |t| &*t.name), known.name))
+        Value::of(Shape::Query(Rc::new(query)), format_args!("{}.{}", known.this.map_or("", |t| &*t.name), known.name))
             .from(&origins)
     }
 
@@ -190,7 +190,7 @@ impl Engine<'_> {
                 let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
                 let what = What::Read { locks: query.locks, by: by.collect() };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
-                return Value::unknown(format!("rows of {table}@{}", span.line)).from(&Origins::one(id));
+                return Value::unknown(format_args!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
             Verb::Update => {
                 let relative = query.set.as_ref().is_some_and(|set| is_relative(self.words(), set));
@@ -213,7 +213,7 @@ impl Engine<'_> {
             Verb::Delete => Write { deletes: true, ..Write::default() },
         };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
-        let back = Value::unknown(format!("rows of {table}@{}", span.line));
+        let back = Value::unknown(format_args!("rows of {table}@{}", span.line));
         if query.verb == Verb::Insert { back } else { back.from(&Origins::one(id)) }
     }
 

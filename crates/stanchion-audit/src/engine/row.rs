@@ -173,7 +173,7 @@ impl Engine<'_> {
             self.results.insert(Rc::clone(&this.name), origins.clone());
         }
         let first = &*text.name;
-        Value::unknown(format!("rows of {first}")).from(&origins)
+        Value::unknown(format_args!("rows of {first}")).from(&origins)
     }
 
     fn statement_runs(&mut self, statement: &Statement, bound: &Bound, pooled: bool, known: &Known<'_>) -> Origins {

@@ -157,7 +157,7 @@ impl Engine<'_> {
         let params = function.map_or(&[][..], |function| &function.params[..]);
         let mut symbol = |param: &crate::hir::Param| match &param.pattern {
             crate::hir::Pattern::Name(name) => {
-                let mut value = Value::unknown(format!("${name}"));
+                let mut value = Value::unknown(format_args!("${name}"));
                 if let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(root.function.file, text))
                 {
                     value.shape = Shape::Api(kind.name.as_str().into());

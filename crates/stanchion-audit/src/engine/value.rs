@@ -1,8 +1,9 @@
 //! What the interpreter knows of a value: which reads it derives from, what it is, and a name by which two values can be
 //! recognised as the same.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 use std::rc::Rc;
 
 use crate::hir::{ClassId, FunctionId};
@@ -212,12 +213,12 @@ impl Scope {
 }
 
 impl Value {
-    pub(crate) fn unknown(name: impl AsRef<str>) -> Self {
-        Self { origins: Origins::default(), shape: Shape::Unknown, name: cut(name.as_ref()) }
+    pub(crate) fn unknown(name: impl fmt::Display) -> Self {
+        Self::of(Shape::Unknown, name)
     }
 
-    pub(crate) fn of(shape: Shape, name: impl AsRef<str>) -> Self {
-        Self { origins: Origins::default(), shape, name: cut(name.as_ref()) }
+    pub(crate) fn of(shape: Shape, name: impl fmt::Display) -> Self {
+        Self { origins: Origins::default(), shape, name: named(&name) }
     }
 
     pub(crate) fn text(text: &str) -> Self {
@@ -356,6 +357,18 @@ pub(super) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
         all.push_str(name);
     }
     all
+}
+
+/// A name of a value. Most are put together of others, and many are made: all in the same place.
+fn named(name: &dyn fmt::Display) -> Rc<str> {
+    thread_local!(static PLACE: Cell<String> = const { Cell::new(String::new()) });
+    let mut text = PLACE.take();
+    text.clear();
+    // A string takes everything.
+    write!(text, "{name}").ok();
+    let made = cut(&text);
+    PLACE.set(text);
+    made
 }
 
 fn cut(name: &str) -> Rc<str> {

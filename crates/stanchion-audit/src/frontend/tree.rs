@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use crate::hir::{Comment, Span};
+use crate::suppress::MARK;
 
 /// Nested deeper than this, an expression is taken as [`ExprKind::Other`](crate::hir::ExprKind::Other): generated and
 /// minified code must not cost the stack.
@@ -74,9 +75,13 @@ impl<'a> Tree<'a> {
         lines
     }
 
-    /// All comments: nodes of this kind, without their marks.
+    /// All comments: nodes of this kind, without their marks. None where no comment can suppress anything: much of all text
+    /// is comments, and nobody asks for the others.
     pub(crate) fn comments(&self, kinds: &[&str]) -> Vec<Comment> {
         let mut comments = Vec::new();
+        if !self.text.contains(MARK) {
+            return comments;
+        }
         self.visit(&mut |node| {
             // Cheaper to ask than for its kind, and true of comments in every grammar.
             if node.is_extra() && kinds.contains(&node.kind()) {

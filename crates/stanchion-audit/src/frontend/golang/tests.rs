@@ -184,10 +184,11 @@ y = "c""#,
 
 #[test]
 fn spans_and_comments() {
-    let module = go("package p\n\n// hello\nfunc f() {\n\ta(\n\t\tb())\n}\n");
+    let module = go("package p\n\n// stanchion-audit: hello\nfunc f() {\n\ta(\n\t\tb())\n}\n");
     let stmt = module.functions[1].body[0].span;
     assert_eq!((stmt.line, stmt.column, stmt.end_line), (5, 2, 6));
-    assert_eq!((module.comments[0].text.as_str(), module.comments[0].span.line, module.lines), ("hello", 3, 7));
+    let comment = &module.comments[0];
+    assert_eq!((comment.text.as_str(), comment.span.line, module.lines), ("stanchion-audit: hello", 3, 7));
 }
 
 #[test]

@@ -350,12 +350,12 @@ fn formats_are_templates_where_the_order_stays() {
 
 #[test]
 fn spans_count_from_one_and_comments_are_kept() {
-    let module = python("# one\n\ndef f():\n    g() # two\n\n\nx = 1\n");
+    let module = python("# one\n\ndef f():\n    g() # stanchion-audit: two\n\n\nx = 1\n");
     let function = &module.functions[1];
     assert_eq!((function.span.line, function.span.column, function.span.end_line), (3, 1, 4));
     assert_eq!((function.body[0].span.line, function.body[0].span.column), (4, 5));
     let comments: Vec<(u32, &str)> = module.comments.iter().map(|one| (one.span.line, one.text.as_str())).collect();
-    assert_eq!(comments, [(1, "one"), (4, "two")]);
+    assert_eq!(comments, [(1, "one"), (4, "stanchion-audit: two")]);
     assert_eq!((module.lines, module.functions[0].name.as_str()), (7, "<module>"));
 }
 
