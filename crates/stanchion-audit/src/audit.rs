@@ -38,8 +38,8 @@ pub(crate) struct Hits {
 }
 
 /// The size of a portion.
-const FILES_MOST: usize = 32;
-const LINES_ENOUGH: u32 = 8_000;
+const FILES_MOST: usize = 64;
+const LINES_ENOUGH: u32 = 16_000;
 
 /// Tools that do the same at one place.
 const SHARED_LEAST: usize = 3;

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::call::Args;
 use super::event::{Effect, What};
 use super::known::Known;
-use super::value::{Closure, Origins, RANDOM, Shape, UNIQUE, Value, joined};
+use super::name::Joined;
+use super::value::{Closure, Origins, RANDOM, Shape, UNIQUE, Value};
 use super::{Engine, Entry};
 use crate::hir::{Expr, ExprKind, Language, Span};
 
@@ -58,7 +59,7 @@ impl Engine<'_> {
 
     /// What comes back from a call that is known to do nothing else.
     pub(super) fn result(&self, known: &Known<'_>) -> Value {
-        let names = joined(known.args.iter().map(|(_, arg)| &*arg.name));
+        let names = Joined(known.args.iter().map(|(_, arg)| &*arg.name));
         let of = known.this.map_or("", |this| &*this.name);
         Value::unknown(format_args!("{of}.{}({names})", known.name)).from(&known.origins())
     }

@@ -48,5 +48,6 @@ impl Drop for Engine<'_> {
         // What it held is dropped only when nothing is borrowed any more.
         scopes.for_each(|scope| drop(scope.vars.take()));
         self.objects.iter().filter_map(Weak::upgrade).for_each(|fields| drop(fields.take()));
+        super::name::forget();
     }
 }

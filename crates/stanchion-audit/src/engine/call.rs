@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use super::eval::is_javascript;
 use super::exec::Flow;
-use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value, joined};
+use super::name::{Joined, word};
+use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, CALLS_DEEP, Engine, Frame, Site};
 use crate::hir::{Call, Expr, ExprKind, Function, Language, Span};
 use crate::models::Words;
@@ -57,7 +58,7 @@ impl Engine<'_> {
                 args.extend(items.iter().map(|item| (None, item.clone())));
                 continue;
             }
-            args.push((arg.name.as_deref().map(Into::into), value));
+            args.push((arg.name.as_deref().map(word), value));
         }
         self.here.detached -= spawns;
         if let (ExprKind::Member { of, .. }, Shape::Method(value, _)) = (&call.callee.kind, &callee.shape) {
@@ -176,7 +177,6 @@ impl Engine<'_> {
     /// Nobody knows what it does: what comes back may derive from all that was given, and functions that were given are
     /// called.
     pub(super) fn call_unknown(&mut self, callee: &Value, args: Args, span: Span) -> Value {
-        let names = joined(args.iter().map(|(_, arg)| &*arg.name));
         let mut origins = callee.deep_origins();
         for (_, arg) in &args {
             origins = origins.with(&arg.deep_origins());
@@ -198,6 +198,7 @@ impl Engine<'_> {
                 origins = origins.with(&back.deep_origins());
             }
         }
+        let names = Joined(args.iter().map(|(_, arg)| &*arg.name));
         Value::unknown(format_args!("{}({names})", callee.name)).from(&origins)
     }
 

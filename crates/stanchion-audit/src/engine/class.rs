@@ -1,9 +1,10 @@
 //! Classes: their methods, what belongs to all of them, and objects.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
+use super::name::word;
+use super::table::Table;
 use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{CALLS_DEEP, Engine, Frame, Site, share};
 use crate::hir::{ClassId, ExprKind, Language};
@@ -15,7 +16,7 @@ pub(super) const BASES_DEEP: u32 = 8;
 pub(super) struct Made {
     /// What its constructor was given.
     given: Vec<(Option<Rc<str>>, Rc<str>)>,
-    fields: BTreeMap<Rc<str>, Value>,
+    fields: Table<Value>,
     /// Making it left something behind.
     lasting: bool,
 }
@@ -99,7 +100,7 @@ impl Engine<'_> {
                 match self.base(file, class) {
                     Some((file, class)) => self.static_of(file, class, name, of, depth),
                     None => {
-                        Value::of(Shape::Method(Rc::new(of.clone()), name.into()), format_args!("{}.{name}", of.name))
+                        Value::of(Shape::Method(Rc::new(of.clone()), word(name)), format_args!("{}.{name}", of.name))
                     }
                 }
             }
@@ -151,7 +152,7 @@ impl Engine<'_> {
             };
             if let Some(value) = value {
                 self.made.remove(&value.name);
-                object.fields.borrow_mut().insert(field.name.as_str().into(), value);
+                object.fields.borrow_mut().insert(word(&field.name), value);
             }
         }
         self.frames.pop();

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::name::word;
 use super::value::{Binding, Closure, Scope as Vars, Shape, Value};
 use super::wrap::entry_of;
 use crate::hir::{Expr, Function, Stmt, StmtKind};
@@ -49,7 +50,7 @@ impl Engine<'_> {
         for decorator in found.decorators.iter().rev() {
             value = self.decorate(decorator, value, found, scope);
         }
-        scope.vars.borrow_mut().insert(found.name.as_str().into(), Binding { value, depth: self.here.depth });
+        scope.vars.borrow_mut().insert(word(&found.name), Binding { value, depth: self.here.depth });
     }
 
     pub(super) fn decorate(&mut self, decorator: &Expr, value: Value, function: &Function, scope: &Rc<Vars>) -> Value {

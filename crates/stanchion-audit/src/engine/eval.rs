@@ -1,8 +1,10 @@
 //! Expressions.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::value::{Object, Origins, Scope as Vars, Shape, Value, joined};
+use super::name::{Joined, named, word};
+use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
 
@@ -29,7 +31,8 @@ impl Engine<'_> {
                 template(&parts)
             }
             ExprKind::Num(text) => {
-                let number = text.replace('_', "").parse::<f64>();
+                let plain = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(&**text) };
+                let number = plain.parse::<f64>();
                 Value::of(number.map_or(Shape::Unknown, Shape::Num), text)
             }
             ExprKind::Bool(value) => Value::of(Shape::Bool(*value), if *value { "true" } else { "false" }),
@@ -64,8 +67,9 @@ impl Engine<'_> {
             ExprKind::Object { of, fields } => self.object(of.as_deref(), fields, expr.span, scope),
             ExprKind::List(items) => {
                 let items: Vec<Value> = items.iter().map(|item| self.eval(item, scope)).collect();
-                let name = joined(items.iter().map(|item| &*item.name));
-                Value::of(Shape::List(items.into()), format_args!("[{name}]"))
+                let items: Rc<[Value]> = items.into();
+                let name = Joined(items.iter().map(|item| &*item.name));
+                Value::of(Shape::List(Rc::clone(&items)), format_args!("[{name}]"))
             }
             ExprKind::Binary { op, left, right } => self.binary_expr(op, left, right, scope),
             ExprKind::Unary { op, of } => {
@@ -162,7 +166,7 @@ impl Engine<'_> {
                 found.value
             }
             // What is nowhere declared is the language's own.
-            None => Value::of(Shape::Package(name.into()), name),
+            None => Value::of(Shape::Package(word(name)), name),
         }
     }
 
@@ -185,7 +189,7 @@ impl Engine<'_> {
                 }
                 if let Some(api) = &object.api {
                     let base = Value::of(Shape::Api(Rc::clone(api)), &of.name);
-                    return Value::of(Shape::Method(Rc::new(base), name.into()), format_args!("{}.{name}", of.name));
+                    return Value::of(Shape::Method(Rc::new(base), word(name)), format_args!("{}.{name}", of.name));
                 }
                 let unknown = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
                 if object.shared && !self.here.early && object.class.is_some() {
@@ -219,7 +223,7 @@ impl Engine<'_> {
                     Some(member) if !self.models.has(language, api, name) => {
                         Value::of(Shape::Api(member.as_str().into()), path).from(&of.origins)
                     }
-                    _ => Value::of(Shape::Method(Rc::new(of.clone()), name.into()), path).from(&of.origins),
+                    _ => Value::of(Shape::Method(Rc::new(of.clone()), word(name)), path).from(&of.origins),
                 }
             }
             Shape::List(items) if name == "length" => {
@@ -227,8 +231,8 @@ impl Engine<'_> {
                 Value::unknown(format_args!("{}.length", of.name)).from(&origins)
             }
             _ => {
-                let path = format!("{}.{name}", of.name);
-                Value::of(Shape::Method(Rc::new(of.clone()), name.into()), path).from(&of.deep_origins())
+                let method = Shape::Method(Rc::new(of.clone()), word(name));
+                Value::of(method, format_args!("{}.{name}", of.name)).from(&of.deep_origins())
             }
         }
     }
@@ -236,7 +240,7 @@ impl Engine<'_> {
     fn object(&mut self, of: Option<&str>, fields: &[(Option<String>, Expr)], span: Span, scope: &Rc<Vars>) -> Value {
         let language = self.language(self.file());
         let mut object = Object::new(self.here.early);
-        let mut names = Vec::new();
+        let mut names: Vec<Rc<str>> = Vec::new();
         let mut origins = Origins::default();
         for (name, value) in fields {
             let value = self.eval(value, scope);
@@ -248,9 +252,9 @@ impl Engine<'_> {
                     }
                     // More than this is left out of a name anyway.
                     if names.len() < NAMES_MOST {
-                        names.push(format!("{name}:{}", value.name));
+                        names.push(named(&format_args!("{name}:{}", value.name)));
                     }
-                    object.fields.borrow_mut().insert(name.as_str().into(), value);
+                    object.fields.borrow_mut().insert(word(name), value);
                 }
                 None => {
                     // `...other`: its fields are ours now.
@@ -279,8 +283,12 @@ impl Engine<'_> {
             object.class = self.class_named(of, scope);
             object.shared = object.class.is_some();
         }
-        let name = of.map_or_else(|| format!("{{{}}}", joined(names.iter().map(String::as_str))), ToOwned::to_owned);
-        Value::of(Shape::Object(object), name).from(&origins)
+        let shape = Shape::Object(object);
+        match of {
+            Some(of) => Value::of(shape, of),
+            None => Value::of(shape, format_args!("{{{}}}", Joined(names.iter().map(|name| &**name)))),
+        }
+        .from(&origins)
     }
 
     /// A type's name with its package: `redis.Client` as `github.com/redis/go-redis/v9.Client`.
@@ -379,6 +387,6 @@ pub(super) fn template(parts: &[Value]) -> Value {
 }
 
 /// Fields of an object that its name is made of: each is a character and a comma at least.
-const NAMES_MOST: usize = 4 * super::value::NAME_MOST;
+const NAMES_MOST: usize = 4 * super::name::NAME_MOST;
 /// Parts of a text.
 const TEMPLATE_MOST: usize = 256;

@@ -33,7 +33,9 @@ impl Engine<'_> {
                 let all: Vec<_> = other.vars.borrow().iter().map(|(n, b)| (Rc::clone(n), b.clone())).collect();
                 let mut vars = scope.vars.borrow_mut();
                 for (name, binding) in all {
-                    vars.entry(name).or_insert(binding);
+                    if !vars.contains_key(&name) {
+                        vars.insert(name, binding);
+                    }
                 }
             }
         }

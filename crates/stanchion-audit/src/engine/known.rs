@@ -19,7 +19,11 @@ pub(super) struct Known<'a> {
 impl Known<'_> {
     /// The argument that the model means.
     pub(super) fn get(&self, which: &Argument) -> Option<Value> {
-        which.0.iter().find_map(|which| match which {
+        which.0.iter().find_map(|which| self.one(which))
+    }
+
+    fn one(&self, which: &Which) -> Option<Value> {
+        match which {
             Which::Keyword(word) if word == "this" => self.this.cloned(),
             Which::Keyword(word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
                 let (at, field) = word.split_once('.')?;
@@ -40,7 +44,7 @@ impl Known<'_> {
                     .or_else(|| self.args.iter().rev().find_map(|(_, value)| value.option(word)))
             }
             Which::Position(at) => self.positional(*at).cloned(),
-        })
+        }
     }
 
     fn positional(&self, at: usize) -> Option<&Value> {
@@ -49,7 +53,7 @@ impl Known<'_> {
 
     /// All that the model asks for is there.
     pub(super) fn has_needs(&self) -> bool {
-        self.model.needs.0.iter().all(|need| self.get(&Argument(vec![need.clone()])).is_some())
+        self.model.needs.0.iter().all(|need| self.one(need).is_some())
     }
 
     pub(super) fn at(&self) -> Option<Value> {

@@ -6,6 +6,7 @@ use super::Engine;
 use super::call::Args;
 use super::event::What;
 use super::known::Known;
+use super::name::word;
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::{Argument, Which, Words};
@@ -14,16 +15,16 @@ impl Engine<'_> {
     pub(super) fn call_package(&mut self, path: &str, args: Args, is_new: bool, span: Span) -> Value {
         let language = self.language(self.file());
         let models = self.models;
-        let usual = models.package(language, path).to_owned();
-        let (package, name) = usual.rsplit_once('.').unwrap_or(("", &usual));
-        let package = models.package(language, package).to_owned();
-        if let Some(kind) = models.made(language, path).or_else(|| models.made(language, &format!("{package}.{name}")))
-        {
+        let usual = models.package(language, path);
+        let (package, name) = usual.rsplit_once('.').unwrap_or(("", usual));
+        let package = models.package(language, package);
+        let made = models.made(language, path);
+        if let Some(kind) = made.or_else(|| models.made(language, &format!("{package}.{name}"))) {
             let kind_name: Rc<str> = kind.name.as_str().into();
             return self.made(&kind_name, path, &args, is_new, span);
         }
         // The package itself, or what it exports by default, is called.
-        for (on, name) in [(usual.as_str(), "()"), (package.as_str(), name)] {
+        for (on, name) in [(usual, "()"), (package, name)] {
             for model in models.calls(language, on, name) {
                 let known = Known { model, this: None, args: &args, name, span, pass: None };
                 if known.has_needs() {
@@ -32,7 +33,7 @@ impl Engine<'_> {
             }
         }
         if !package.is_empty() {
-            let this = Value::of(Shape::Package(package.as_str().into()), &package);
+            let this = Value::of(Shape::Package(word(package)), package);
             if let Some(back) = self.duck(&this, name, &args, span) {
                 return back;
             }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::name::word;
 use super::value::{Binding, Fields, Object, Scope as Vars, Value};
 
 /// A change that can be taken back.
@@ -17,14 +18,14 @@ impl Engine<'_> {
     pub(super) fn set(&mut self, scope: &Rc<Vars>, name: &str, value: &Value, depth: u32) -> bool {
         let Some((place, old)) = scope.assign(name, value, depth) else { return false };
         if place.is_module && !self.here.early {
-            self.undo.push(Undo::Variable(Rc::clone(place), name.into(), old));
+            self.undo.push(Undo::Variable(Rc::clone(place), word(name), old));
         }
         true
     }
 
     /// Puts a value into an object.
     pub(super) fn put(&mut self, object: &Object, name: &str, value: Value) {
-        let name: Rc<str> = name.into();
+        let name = word(name);
         let old = object.fields.borrow_mut().insert(Rc::clone(&name), value);
         if object.shared && !self.here.early {
             self.undo.push(Undo::Field(Rc::clone(&object.fields), name, old));

@@ -1,11 +1,12 @@
 //! What the interpreter knows of a value: which reads it derives from, what it is, and a name by which two values can be
 //! recognised as the same.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
+use super::name::{cut, named, word};
+use super::table::Table;
 use crate::hir::{ClassId, FunctionId};
 
 /// The number of an event in its trace.
@@ -17,8 +18,6 @@ pub(crate) struct Origins(Option<Rc<[EventId]>>);
 
 /// Values that derive from more reads than this are taken to derive from the last ones.
 const ORIGINS_MOST: usize = 32;
-/// Names longer than this are cut and told apart by their length and a sum.
-pub(super) const NAME_MOST: usize = 160;
 /// Results of one function.
 const JOINED_MOST: usize = 8;
 /// Functions inside functions inside functions.
@@ -137,7 +136,7 @@ pub(crate) struct Closure {
 }
 
 /// The fields of an object.
-pub(crate) type Fields = RefCell<BTreeMap<Rc<str>, Value>>;
+pub(crate) type Fields = RefCell<Table<Value>>;
 
 /// An object that can be changed.
 #[derive(Debug, Clone)]
@@ -160,7 +159,7 @@ impl Object {
 /// Variables of a block or function.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    pub(crate) vars: RefCell<BTreeMap<Rc<str>, Binding>>,
+    pub(crate) vars: RefCell<Table<Binding>>,
     pub(crate) parent: Option<Rc<Scope>>,
     /// The top of a module: shared by all calls.
     pub(crate) is_module: bool,
@@ -184,7 +183,7 @@ impl Scope {
     }
 
     pub(crate) fn declare(&self, name: &str, value: Value, depth: u32) {
-        self.vars.borrow_mut().insert(name.into(), Binding { value, depth });
+        self.vars.borrow_mut().insert(word(name), Binding { value, depth });
     }
 
     /// The variable, and whether it belongs to a module.
@@ -222,14 +221,14 @@ impl Value {
     }
 
     pub(crate) fn text(text: &str) -> Self {
-        let text: Rc<str> = text.into();
+        let text = word(text);
         let name = if text.len() <= TEXT_MOST { Rc::clone(&text) } else { cut(&text) };
         Self { origins: Origins::default(), shape: Shape::Str(text), name }
     }
 
     /// With a name that may be a whole statement.
     pub(crate) fn long(shape: Shape, name: &str) -> Self {
-        let name = if name.len() <= TEXT_MOST { name.into() } else { cut(name) };
+        let name = if name.len() <= TEXT_MOST { word(name) } else { cut(name) };
         Self { origins: Origins::default(), shape, name }
     }
 
@@ -341,43 +340,4 @@ impl Value {
         add(self, 3, &mut all);
         all
     }
-}
-
-/// Names in a row; further ones are left out when it has become long.
-pub(super) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut all = String::new();
-    for (index, name) in names.enumerate() {
-        if all.len() > 4 * NAME_MOST {
-            all.push('…');
-            break;
-        }
-        if index > 0 {
-            all.push(',');
-        }
-        all.push_str(name);
-    }
-    all
-}
-
-/// A name of a value. Most are put together of others, and many are made: all in the same place.
-fn named(name: &dyn fmt::Display) -> Rc<str> {
-    thread_local!(static PLACE: Cell<String> = const { Cell::new(String::new()) });
-    let mut text = PLACE.take();
-    text.clear();
-    // A string takes everything.
-    write!(text, "{name}").ok();
-    let made = cut(&text);
-    PLACE.set(text);
-    made
-}
-
-fn cut(name: &str) -> Rc<str> {
-    if name.len() <= NAME_MOST {
-        return name.into();
-    }
-    let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    let head: String = name.chars().take(NAME_MOST / 2).collect();
-    // What was cut off may be what makes it unique.
-    let mark = [RANDOM, UNIQUE].into_iter().find(|mark| name.contains(mark)).unwrap_or_default();
-    format!("{head}…{mark}{}~{sum:x}", name.len()).into()
 }

@@ -1,0 +1,109 @@
+//! Names of values, put together of other names. The same ones are made again and again, by every call that does the same;
+//! so short ones are kept.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::{self, Write as _};
+use std::rc::Rc;
+
+use foldhash::{HashSet, HashSetExt as _};
+
+use super::value::{RANDOM, UNIQUE};
+
+/// Names longer than this are cut and told apart by their length and a sum.
+pub(super) const NAME_MOST: usize = 160;
+/// Names up to this length are kept, and so many of them.
+const SHORT: usize = 48;
+const KEPT_MOST: usize = 100_000;
+
+thread_local! {
+    static KEPT: RefCell<HashSet<Rc<str>>> = RefCell::new(HashSet::new());
+    static PLACE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// A word of the program, or a name as it is.
+pub(super) fn word(text: &str) -> Rc<str> {
+    if text.len() > SHORT {
+        return text.into();
+    }
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(known) = kept.get(text) {
+            return Rc::clone(known);
+        }
+        if kept.len() >= KEPT_MOST {
+            kept.clear();
+        }
+        let new: Rc<str> = text.into();
+        kept.insert(Rc::clone(&new));
+        new
+    })
+}
+
+/// Nothing is kept any more.
+pub(super) fn forget() {
+    KEPT.with_borrow_mut(|kept| *kept = HashSet::new());
+}
+
+/// The name of a value, cut if it is long.
+pub(super) fn named(name: &dyn fmt::Display) -> Rc<str> {
+    let mut text = PLACE.take();
+    text.clear();
+    // A string takes everything.
+    write!(text, "{name}").ok();
+    let made = cut(&text);
+    PLACE.set(text);
+    made
+}
+
+pub(super) fn cut(name: &str) -> Rc<str> {
+    if name.len() <= NAME_MOST {
+        return word(name);
+    }
+    let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let head: String = name.chars().take(NAME_MOST / 2).collect();
+    // What was cut off may be what makes it unique.
+    let mark = [RANDOM, UNIQUE].into_iter().find(|mark| name.contains(mark)).unwrap_or_default();
+    format!("{head}…{mark}{}~{sum:x}", name.len()).into()
+}
+
+/// Names in a row; further ones are left out when it has become long.
+pub(super) struct Joined<I>(pub(super) I);
+
+impl<'a, I: Iterator<Item = &'a str> + Clone> fmt::Display for Joined<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut length = 0;
+        for (index, name) in self.0.clone().enumerate() {
+            if length > 4 * NAME_MOST {
+                return f.write_str("…");
+            }
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            f.write_str(name)?;
+            length += name.len() + 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_are_kept_and_long_ones_are_told_apart() {
+        let (one, other) = (named(&format_args!("a.{}", "b")), named(&"a.b"));
+        assert!(Rc::ptr_eq(&one, &other));
+        forget();
+        assert!(!Rc::ptr_eq(&one, &named(&"a.b")), "void: it is not forgotten");
+        let long = |end: &str| named(&format_args!("{}{end}", "x".repeat(2 * NAME_MOST)));
+        assert!(long("a").len() <= NAME_MOST && long("a") != long("b") && long("a") == long("a"));
+        assert!(long("unique:1").contains(UNIQUE));
+    }
+
+    #[test]
+    fn a_row_of_names_ends_when_it_is_long() {
+        assert_eq!(Joined(["a", "b"].into_iter()).to_string(), "a,b");
+        let all = Joined(std::iter::repeat_n("abc", 10_000)).to_string();
+        assert!(all.ends_with('…') && all.len() < 5 * NAME_MOST, "{}", all.len());
+    }
+}
