@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::name::named;
 use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
 
@@ -71,9 +72,10 @@ impl Engine<'_> {
                     };
                     let part = part.unwrap_or_else(|| {
                         // The first of several results is the thing, the others are errors and the like.
-                        let name = if index == 0 { value.name.to_string() } else { format!("{}#{index}", value.name) };
-                        let shape = if index == 0 { value.shape.clone() } else { Shape::Unknown };
-                        Value::of(shape, name).from(&value.origins)
+                        match index {
+                            0 => value.clone(),
+                            _ => Value::unknown(format_args!("{}#{index}", value.name)).from(&value.origins),
+                        }
                     });
                     self.assign(pattern, &part, scope, declares);
                 }
@@ -120,7 +122,7 @@ impl Engine<'_> {
         self.made.remove(&value.name);
         let value = &if object.shared { value.shared() } else { value.clone() };
         if object.shared && !self.here.early {
-            self.memory_written(&format!("{}.{name}", of.name), value, span);
+            self.memory_written(&named(&format_args!("{}.{name}", of.name)), value, span);
         }
         let old = object.fields.borrow().get(name).cloned();
         // Joining looks at the fields of both, and one of them can hold this very object: nothing is borrowed then.

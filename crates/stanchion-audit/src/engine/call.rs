@@ -309,10 +309,10 @@ impl Engine<'_> {
             let mut value = match (given, &param.default) {
                 (Some(given), _) => given,
                 (None, Some(default)) => self.eval(default, scope),
-                (None, None) => Value::unknown(match &param.pattern {
-                    crate::hir::Pattern::Name(name) => format!("${name}"),
-                    _ => "$argument".to_owned(),
-                }),
+                (None, None) => match &param.pattern {
+                    crate::hir::Pattern::Name(name) => Value::unknown(format_args!("${name}")),
+                    _ => Value::unknown("$argument"),
+                },
             };
             if matches!(value.shape, Shape::Unknown)
                 && let Some(object) = param.type_text.as_deref().and_then(|text| self.typed(self.file(), text))

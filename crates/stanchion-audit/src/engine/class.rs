@@ -36,8 +36,7 @@ impl Engine<'_> {
                     let site = Site { file: at.0, span: found.span };
                     return Some(self.call_closure(&Rc::new(closure), Vec::new(), site));
                 }
-                let path = format!("{}.{name}", this.name);
-                let plain = Value::of(Shape::Func(Rc::new(closure)), path);
+                let plain = Value::of(Shape::Func(Rc::new(closure)), format_args!("{}.{name}", this.name));
                 let function = self.module(at.0).functions.get(*function)?;
                 return Some(self.wrapped_method(at.0, function, plain));
             }

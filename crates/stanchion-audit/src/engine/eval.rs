@@ -153,8 +153,8 @@ impl Engine<'_> {
     }
 
     /// How a variable of the present module is called.
-    pub(super) fn variable_name(&self, name: &str) -> String {
-        format!("{}:{name}", self.program.path(self.file()))
+    pub(super) fn variable_name(&self, name: &str) -> Rc<str> {
+        named(&format_args!("{}:{name}", self.program.path(self.file())))
     }
 
     pub(super) fn variable(&mut self, name: &str, span: Span, scope: &Rc<Vars>) -> Value {
@@ -178,7 +178,7 @@ impl Engine<'_> {
                 if let Some(found) = found {
                     let found = found.from(&of.origins);
                     if object.shared && !self.here.early && self.is_read(&found) {
-                        return self.memory_read(&format!("{}.{name}", of.name), found, span);
+                        return self.memory_read(&named(&format_args!("{}.{name}", of.name)), found, span);
                     }
                     return found;
                 }
@@ -193,24 +193,25 @@ impl Engine<'_> {
                 }
                 let unknown = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
                 if object.shared && !self.here.early && object.class.is_some() {
-                    return self.memory_read(&format!("{}.{name}", of.name), unknown, span);
+                    let name = Rc::clone(&unknown.name);
+                    return self.memory_read(&name, unknown, span);
                 }
                 unknown
             }
             Shape::File(file) => self.exported(*file, name),
             Shape::Class(file, class) => self.static_member(*file, *class, name, of),
             Shape::Package(package) => {
-                let path = format!("{package}.{name}");
+                let path = named(&format_args!("{package}.{name}"));
                 if name == "default" && is_javascript(language) {
                     return of.clone();
                 }
                 self.constant(&path).unwrap_or_else(|| {
                     let usual = self.models.package(language, &path);
-                    Value::of(Shape::Package(usual.into()), &path)
+                    Value::of(Shape::Package(word(usual)), &path)
                 })
             }
             Shape::Api(api) => {
-                let path = format!("{}.{name}", of.name);
+                let path = named(&format_args!("{}.{name}", of.name));
                 let kind = self.models.of_type(language, api);
                 if let Some(field) = kind.and_then(|kind| kind.fields.get(name)) {
                     return match field.strip_prefix('=') {

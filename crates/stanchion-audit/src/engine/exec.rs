@@ -20,6 +20,15 @@ pub(super) enum Flow {
     Leaves,
 }
 
+/// Whether a statement makes something that is seen in its block only.
+fn declares(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Assign { op, .. } => op.as_deref() == Some(DECLARES),
+        StmtKind::Function(_) | StmtKind::Class(_) => true,
+        _ => false,
+    }
+}
+
 impl Engine<'_> {
     /// A block's own variables; Python has none.
     pub(super) fn inside(&self, scope: &Rc<Vars>) -> Rc<Vars> {
@@ -31,7 +40,9 @@ impl Engine<'_> {
         if body.is_empty() {
             return Flow::Next;
         }
-        let inner = self.inside(scope);
+        // Most blocks make nothing of their own. Only JavaScript says so.
+        let plain = is_javascript(self.language(self.file())) && !body.iter().any(declares);
+        let inner = if plain { Rc::clone(scope) } else { self.inside(scope) };
         self.hoist(body, &inner);
         let held = self.here.held.len();
         let flow = self.run_block(body, &inner);

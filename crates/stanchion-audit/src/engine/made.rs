@@ -6,7 +6,7 @@ use super::Engine;
 use super::call::Args;
 use super::event::What;
 use super::known::Known;
-use super::name::word;
+use super::name::{named, word};
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::{Argument, Which, Words};
@@ -19,7 +19,7 @@ impl Engine<'_> {
         let (package, name) = usual.rsplit_once('.').unwrap_or(("", usual));
         let package = models.package(language, package);
         let made = models.made(language, path);
-        if let Some(kind) = made.or_else(|| models.made(language, &format!("{package}.{name}"))) {
+        if let Some(kind) = made.or_else(|| models.made(language, &named(&format_args!("{package}.{name}")))) {
             let kind_name: Rc<str> = kind.name.as_str().into();
             return self.made(&kind_name, path, &args, is_new, span);
         }
