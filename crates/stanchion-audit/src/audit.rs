@@ -167,8 +167,15 @@ mod tests {
     use crate::program::Source;
 
     fn looked(path: &str, text: &str) -> Hits {
-        let module = lower(Dialect::of(path).unwrap(), text).unwrap();
-        let program = Program::new(vec![Source { path: path.to_owned(), module }], &[]);
+        looked_at(&[(path, text)])
+    }
+
+    fn looked_at(files: &[(&str, &str)]) -> Hits {
+        let source = |(path, text): &(&str, &str)| Source {
+            path: (*path).to_owned(),
+            module: lower(Dialect::of(path).unwrap(), text).unwrap(),
+        };
+        let program = Program::new(files.iter().map(source).collect(), &[]);
         let because = "it is an MCP server, one process per client";
         hits(&program, &Models::new(&[]).unwrap(), &Schema::default(), Scope::Host, because, &|_| {})
     }
@@ -176,6 +183,42 @@ mod tests {
     fn check(path: &str, text: &str) -> Vec<(&'static str, u32, u32)> {
         let hits = looked(path, text);
         hits.found.iter().map(|(hit, _)| (hit.code, hit.read.map_or(0, |r| r.span.line), hit.write.span.line)).collect()
+    }
+
+    #[test]
+    fn what_one_file_does_changes_nothing_that_is_found_in_the_next() {
+        let shared = "export const place = { file: '/data/a' };\nexport let mode = 'w';\n\
+                      export function change(to) { place.file = to; mode = to; }\n";
+        let first = "import { place, change } from './c';\n\
+                     export async function g(id) { change('/data/' + id); place.other = id; }\n";
+        let second = "import fs from 'node:fs/promises';\nimport { place } from './c';\n\
+                      export async function f(text) {\nconst old = await fs.readFile(place.file, 'utf8');\n\
+                      await fs.writeFile(place.file, old + text);\n}\n";
+        let of_second = |hits: &Hits, file| {
+            let found = hits.found.iter().filter(|(hit, _)| hit.write.file == file);
+            found.map(|(hit, _)| (hit.code, hit.resource.clone(), hit.write.span)).collect::<Vec<_>>()
+        };
+        let alone = looked_at(&[("b.ts", second), ("c.ts", shared)]);
+        let behind = looked_at(&[("a.ts", first), ("b.ts", second), ("c.ts", shared)]);
+        assert!(
+            of_second(&alone, 0).iter().any(|(code, resource, _)| *code == "RC101" && resource.contains("/data/a"))
+        );
+        assert_eq!(of_second(&behind, 1), of_second(&alone, 0));
+    }
+
+    #[test]
+    fn a_portion_ends_with_enough_files_or_lines() {
+        let program = |lines: &[usize]| {
+            let source = |(n, lines): (usize, &usize)| {
+                let module = lower(Dialect::of("a.py").unwrap(), &"x = 1\n".repeat(*lines)).unwrap();
+                Source { path: format!("{n}.py"), module }
+            };
+            Program::new(lines.iter().enumerate().map(source).collect(), &[])
+        };
+        assert!(portions(&program(&[])).is_empty());
+        assert_eq!(portions(&program(&[1; FILES_MOST + 2])), [0..FILES_MOST, FILES_MOST..FILES_MOST + 2]);
+        let enough = LINES_ENOUGH as usize;
+        assert_eq!(portions(&program(&[1, enough, 1, 1])), [0..2, 2..4]);
     }
 
     #[test]

@@ -176,15 +176,18 @@ pub fn audit_and_tell(
             }
             None => false,
         });
-        let texts: BTreeMap<String, Arc<str>> = code.into_iter().map(|file| (file.path, file.text.into())).collect();
+        let texts: Vec<(String, Arc<str>)> = code.into_par_iter().map(|file| (file.path, file.text.into())).collect();
+        let lines: usize = texts.par_iter().map(|(_, text)| text.lines().count()).sum();
+        let texts: BTreeMap<_, _> = texts.into_iter().collect();
         finding::finish(&mut findings, &|path| texts.get(path).cloned());
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
             notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
         }
-        (findings, texts, program.len(), looked.subjects)
+        let files = program.len();
+        program.free();
+        (findings, texts, lines, files, looked.subjects)
     });
-    let (findings, texts, files, subjects) = findings;
-    let lines = texts.values().map(|text| text.lines().count()).sum();
+    let (findings, texts, lines, files, subjects) = findings;
     let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis, left_out, partly };

@@ -12,6 +12,9 @@ use crate::hir::{ClassId, ExprKind, Language};
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
 
+/// What belongs to a class, by the number of the field.
+pub(super) type Statics = Rc<[(usize, Value)]>;
+
 /// An object that was made while files were loaded.
 pub(super) struct Made {
     /// What its constructor was given.
@@ -210,7 +213,7 @@ impl Engine<'_> {
     }
 
     /// What belongs to a class and not to its objects: it is made once.
-    pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Rc<[(usize, Value)]> {
+    pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Statics {
         if let Some(known) = self.statics.get(&(file, class)) {
             return Rc::clone(known);
         }
@@ -219,7 +222,7 @@ impl Engine<'_> {
         let Some(found) = self.module(file).classes.get(class) else { return Rc::from([]) };
         let scope = self.load(file);
         let may = share(self.early_left);
-        let all: Rc<[(usize, Value)]> = self.before_all(may, |engine| {
+        let all: Statics = self.before_all(may, |engine| {
             engine.frames.push(Frame::new(file, 0, Site { file, span: found.span }, None));
             let fields = found.fields.iter().enumerate().filter(|(_, field)| field.is_static);
             let values = fields.filter_map(|(index, field)| Some((index, field.value.as_ref()?)));

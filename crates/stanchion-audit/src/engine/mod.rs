@@ -22,6 +22,7 @@ mod given;
 mod import;
 mod key;
 mod known;
+mod load;
 mod lock;
 mod made;
 mod memory;
@@ -43,7 +44,7 @@ pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
 use self::undo::Undo;
-use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
+use self::value::{Closure, Fields, Scope as Vars, Value};
 pub(crate) use self::value::{EventId, Origins, UNIQUE};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
@@ -127,8 +128,7 @@ pub(crate) struct Engine<'p> {
     instances: BTreeMap<(usize, ClassId), Value>,
     /// The last object of a class that was made while files were loaded.
     made_early: BTreeMap<(usize, ClassId), class::Made>,
-    /// What belongs to a class, by the number of the field.
-    statics: BTreeMap<(usize, ClassId), Rc<[(usize, Value)]>>,
+    statics: BTreeMap<(usize, ClassId), class::Statics>,
     /// The modelled type that a class extends.
     bases: BTreeMap<(usize, ClassId), Option<Rc<str>>>,
     roots: Vec<Root>,
@@ -286,68 +286,6 @@ impl<'p> Engine<'p> {
 
     fn language(&self, file: usize) -> Language {
         self.module(file).language
-    }
-
-    /// The variables of a module, after its own code has run.
-    fn load(&mut self, file: usize) -> Rc<Vars> {
-        if let Some(scope) = self.modules.get(&file) {
-            return Rc::clone(scope);
-        }
-        let scope = Vars::module();
-        self.modules.insert(file, Rc::clone(&scope));
-        let may = if self.files.contains(&file) { STEPS_MOST } else { share(self.early_left) };
-        self.before_all(may, |engine| {
-            let frame = Frame::new(file, 0, Site { file, span: Span::default() }, None);
-            let frames = std::mem::replace(&mut engine.frames, vec![frame]);
-            engine.bind_imports(file, &scope);
-            if let Some(top) = engine.module(file).functions.first() {
-                engine.hoist(&top.body, &scope);
-                engine.run_block(&top.body, &scope);
-            }
-            engine.frames = frames;
-        });
-        self.loaded.insert(file);
-        scope
-    }
-
-    /// Does what is done before any entry point runs, apart from whatever is under way now.
-    fn before_all<T>(&mut self, steps_most: u32, work: impl FnOnce(&mut Self) -> T) -> T {
-        let here = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
-        let steps = std::mem::take(&mut self.steps);
-        let most = std::mem::replace(&mut self.steps_most, steps_most);
-        let from = std::mem::replace(&mut self.early_from, self.early.len());
-        let done = work(self);
-        self.early_left = self.early_left.saturating_sub(self.steps);
-        (self.steps, self.steps_most, self.early_from, self.here) = (steps, most, from, here);
-        done
-    }
-
-    /// An object of a class as methods see it: made once, with symbols for what the constructor is given.
-    fn instance(&mut self, file: usize, class: ClassId) -> Value {
-        if let Some(instance) = self.instances.get(&(file, class)) {
-            return instance.clone();
-        }
-        let name: Rc<str> = self.module(file).classes.get(class).map_or("", |class| class.name.as_str()).into();
-        let site = Site { file, span: Span::default() };
-        // Classes that need each other meet this one.
-        self.instances.insert((file, class), Value::unknown(&*name));
-        let may = share(self.early_left);
-        let instance = self.before_all(may, |engine| engine.construct(file, class, None, &name, site));
-        self.instances.insert((file, class), instance.clone());
-        instance
-    }
-
-    /// The modelled type that something is declared with, unless the program has a class of that name.
-    fn declared(&mut self, file: usize, text: &str) -> Option<&'p crate::models::Type> {
-        let models = self.models;
-        let found = models.written(self.language(file), text)?;
-        let scope = self.modules.get(&file).cloned();
-        let own = |word: &str| {
-            let var = scope.as_ref().and_then(|scope| self.find(scope, word));
-            var.is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
-        };
-        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
-        (!words.any(own)).then_some(found)
     }
 
     fn event(&self, id: EventId) -> Option<&Event> {

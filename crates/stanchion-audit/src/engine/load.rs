@@ -1,0 +1,72 @@
+//! What is there before any entry point runs: modules, and objects as their methods see them.
+
+use std::rc::Rc;
+
+use super::event::Site;
+use super::value::{Scope as Vars, Shape, Value};
+use super::{Engine, Frame, Here, STEPS_MOST, share};
+use crate::hir::{ClassId, Span};
+
+impl<'p> Engine<'p> {
+    /// The variables of a module, after its own code has run.
+    pub(super) fn load(&mut self, file: usize) -> Rc<Vars> {
+        if let Some(scope) = self.modules.get(&file) {
+            return Rc::clone(scope);
+        }
+        let scope = Vars::module();
+        self.modules.insert(file, Rc::clone(&scope));
+        let may = if self.files.contains(&file) { STEPS_MOST } else { share(self.early_left) };
+        self.before_all(may, |engine| {
+            let frame = Frame::new(file, 0, Site { file, span: Span::default() }, None);
+            let frames = std::mem::replace(&mut engine.frames, vec![frame]);
+            engine.bind_imports(file, &scope);
+            if let Some(top) = engine.module(file).functions.first() {
+                engine.hoist(&top.body, &scope);
+                engine.run_block(&top.body, &scope);
+            }
+            engine.frames = frames;
+        });
+        self.loaded.insert(file);
+        scope
+    }
+
+    /// Does what is done before any entry point runs, apart from whatever is under way now.
+    pub(super) fn before_all<T>(&mut self, steps_most: u32, work: impl FnOnce(&mut Self) -> T) -> T {
+        let here = std::mem::replace(&mut self.here, Here { early: true, ..Here::default() });
+        let steps = std::mem::take(&mut self.steps);
+        let most = std::mem::replace(&mut self.steps_most, steps_most);
+        let from = std::mem::replace(&mut self.early_from, self.early.len());
+        let done = work(self);
+        self.early_left = self.early_left.saturating_sub(self.steps);
+        (self.steps, self.steps_most, self.early_from, self.here) = (steps, most, from, here);
+        done
+    }
+
+    /// An object of a class as methods see it: made once, with symbols for what the constructor is given.
+    pub(super) fn instance(&mut self, file: usize, class: ClassId) -> Value {
+        if let Some(instance) = self.instances.get(&(file, class)) {
+            return instance.clone();
+        }
+        let name: Rc<str> = self.module(file).classes.get(class).map_or("", |class| class.name.as_str()).into();
+        let site = Site { file, span: Span::default() };
+        // Classes that need each other meet this one.
+        self.instances.insert((file, class), Value::unknown(&*name));
+        let may = share(self.early_left);
+        let instance = self.before_all(may, |engine| engine.construct(file, class, None, &name, site));
+        self.instances.insert((file, class), instance.clone());
+        instance
+    }
+
+    /// The modelled type that something is declared with, unless the program has a class of that name.
+    pub(super) fn declared(&mut self, file: usize, text: &str) -> Option<&'p crate::models::Type> {
+        let models = self.models;
+        let found = models.written(self.language(file), text)?;
+        let scope = self.modules.get(&file).cloned();
+        let own = |word: &str| {
+            let var = scope.as_ref().and_then(|scope| self.find(scope, word));
+            var.is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
+        };
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        (!words.any(own)).then_some(found)
+    }
+}
