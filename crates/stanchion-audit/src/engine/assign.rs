@@ -38,7 +38,7 @@ impl Engine<'_> {
                 let depth = self.here.depth;
                 if self.is_local(name) {
                     if scope.vars.borrow().contains_key(name.as_str()) {
-                        scope.assign(name, value, depth);
+                        self.set_variable(scope, name, value);
                     } else {
                         // Wherever it is first assigned, it is one variable for all branches.
                         let base = self.frames.last().map_or(0, |frame| frame.depth);
@@ -48,7 +48,7 @@ impl Engine<'_> {
                 }
                 let shared = scope.find(name).is_some_and(|(_, module)| module);
                 let stored = if shared { value.shared() } else { value.clone() };
-                if scope.assign(name, &stored, depth) {
+                if self.set_variable(scope, name, &stored) {
                     if shared && !self.here.early {
                         self.memory_written(&self.variable_name(name), value, self.at);
                     }
@@ -122,13 +122,7 @@ impl Engine<'_> {
         if object.shared && !self.here.early {
             self.memory_written(&format!("{}.{name}", of.name), value, span);
         }
-        let old = object.fields.borrow().get(name).cloned();
-        // Joining looks at the fields of both, and one of them can hold this very object: nothing is borrowed then.
-        let new = match old {
-            Some(old) if self.here.depth > 0 => old.join(value),
-            _ => value.clone(),
-        };
-        object.fields.borrow_mut().insert(name.into(), new);
+        self.put_field(&object.fields, object.shared, name, value);
     }
 }
 

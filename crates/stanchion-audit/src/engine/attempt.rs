@@ -6,7 +6,8 @@ use super::caught::{is_refused, takes_empty};
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::value::{Origins, Scope as Vars, Value};
-use super::{Engine, EventId};
+use super::{Engine, EventId, Frame};
+use super::again::leaves;
 use crate::hir::{Handler, Stmt, StmtKind};
 
 /// From the end of the call on: it is not known yet.
@@ -33,10 +34,27 @@ impl Engine<'_> {
         let guards = self.frames.last().map_or(0, |frame| frame.guards);
         let by_guards = self.here.guards.iter().skip(guards).fold(Origins::default(), |all, one| all.with(one));
         let Some(first) = self.here.tries.last() else { return by_guards };
-        let tried =
-            self.log().iter().skip(*first).filter(|event| matches!(event.what, What::Read { .. } | What::Check));
+        let asks = |event: &&Event| matches!(event.what, What::Read { .. } | What::Check) || event.is_made_file();
+        let tried = self.log().iter().skip(*first).filter(asks);
         let by_guards = self.here.tried.last().map_or_else(|| by_guards.clone(), |tried| by_guards.with(tried));
         tried.fold(by_guards, |all, event| all.with(&Origins::one(event.id)))
+    }
+
+    /// Files that the innermost `try` has made so far, where there was none: what is returned there tells of it.
+    pub(super) fn created(&self) -> Origins {
+        let Some(first) = self.here.tries.last() else { return Origins::default() };
+        let made = self.log().iter().skip(*first).filter(|event| event.is_made_file());
+        made.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)))
+    }
+
+    /// A call has ended: lock files that it can have gone on without.
+    pub(super) fn gone_on(&mut self, frame: Option<&Frame>) {
+        let Some(frame) = frame.filter(|frame| !frame.throws && !frame.untaken.is_empty()) else { return };
+        for event in self.log_mut().iter_mut().filter(|event| frame.untaken.contains(&event.id)) {
+            if let What::Write(how) = &mut event.what {
+                how.open = true;
+            }
+        }
     }
 
     /// What was inserted since then, or is committed since then, is inserted once: the database sees to it.
@@ -51,6 +69,20 @@ impl Engine<'_> {
             {
                 write.creates = true;
             }
+        }
+    }
+
+    /// Whoever could not make the file goes on behind this handler, and not to another try.
+    fn untaken(&mut self, first: usize, handler: &Handler, ends: Flow) {
+        let stays = self.frames.last().is_some_and(|frame| frame.endless > 0) && !leaves(&handler.body);
+        if ends == Flow::Leaves || stays {
+            return;
+        }
+        let log = if self.here.early { &self.early } else { &self.events };
+        let made = log.iter().skip(first).filter(|event| event.is_made_file() && !event.handler);
+        let made: Vec<EventId> = made.map(|event| event.id).collect();
+        if let Some(frame) = self.frames.last_mut() {
+            frame.untaken.extend(made);
         }
     }
 
@@ -119,6 +151,7 @@ impl Engine<'_> {
             if ends == Flow::Next {
                 caught = Flow::Next;
             }
+            self.untaken(first, handler, ends);
         }
         self.here.tries.pop();
         self.here.tried.pop();

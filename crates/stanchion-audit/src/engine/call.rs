@@ -22,6 +22,9 @@ impl Frame {
             guards: 0,
             depth: 0,
             lock: None,
+            untaken: Vec::new(),
+            throws: false,
+            endless: 0,
             this,
             returned: None,
             deferred: Vec::new(),
@@ -257,6 +260,7 @@ impl Engine<'_> {
             self.give_back(&lock, true, site.span);
         }
         let frame = self.frames.pop();
+        self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         let back = frame.and_then(|frame| frame.returned);
         back.unwrap_or_else(Value::null)

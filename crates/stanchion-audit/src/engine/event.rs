@@ -129,6 +129,8 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
+    /// Whoever cannot make it goes on all the same.
+    pub(crate) open: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
 }
@@ -234,6 +236,12 @@ pub(crate) struct Event {
 }
 
 impl Event {
+    /// A file is made, if there is none.
+    pub(crate) fn is_made_file(&self) -> bool {
+        let is_file = self.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
+        is_file && matches!(&self.what, What::Write(how) if how.creates && how.from.is_none())
+    }
+
     /// Whether one execution can contain both.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         meet(&self.path, &other.path)

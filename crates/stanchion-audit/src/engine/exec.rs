@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::absent::if_absent;
-use super::again::{compared, is_retry};
+use super::again::{compared, is_endless, is_retry};
+use super::arms::Made;
 use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -65,6 +66,10 @@ impl Engine<'_> {
             StmtKind::Assign { to, value, op } => {
                 let mut found = self.kept(value, scope);
                 self.at = stmt.span;
+                // A flag tells what it was set because of.
+                if op.is_none() && matches!(found.shape, Shape::Bool(_)) {
+                    found = found.from(&self.answers());
+                }
                 for pattern in to {
                     if op.as_deref() == Some(DECLARES) {
                         self.bind(pattern, &found, scope);
@@ -83,6 +88,7 @@ impl Engine<'_> {
                 if matches!(value.shape, Shape::Bool(_)) {
                     value = value.from(&self.answers());
                 }
+                value = value.from(&self.created());
                 if let Some(frame) = self.frames.last_mut() {
                     frame.returned =
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
@@ -92,6 +98,10 @@ impl Engine<'_> {
             StmtKind::Throw(value) => {
                 if let Some(value) = value {
                     self.eval(value, scope);
+                }
+                let depth = self.here.depth;
+                if let Some(frame) = self.frames.last_mut().filter(|frame| frame.depth == depth) {
+                    frame.throws = true;
                 }
                 Flow::Leaves
             }
@@ -140,10 +150,23 @@ impl Engine<'_> {
         }
     }
 
-    /// Runs `body` as one arm of a branch.
+    /// Runs `body` as one arm of a branch, which may be taken or not.
     pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
+        let (done, made) = self.one_arm(branch, arm, guard, body);
+        self.either_of(vec![made], false);
+        done
+    }
+
+    /// Runs `body` as one of several arms: the next one sees what was there before all of them.
+    pub(super) fn one_arm<T>(
+        &mut self,
+        branch: u32,
+        arm: u16,
+        guard: &Origins,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Made) {
         let (path, guards) = (self.here.path.len(), self.here.guards.len());
-        let present = self.here.present.len();
+        let (present, changes) = (self.here.present.len(), self.changes.len());
         self.here.path.push((branch, arm));
         self.here.guards.push(guard.clone());
         self.here.depth += 1;
@@ -152,7 +175,7 @@ impl Engine<'_> {
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
         self.here.present.truncate(present);
-        done
+        (done, self.taken_back(changes))
     }
 
     pub(super) fn new_branch(&mut self) -> u32 {
@@ -172,11 +195,12 @@ impl Engine<'_> {
         let absent = if_absent(cond);
         let known = self.here.present.len();
         self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
-        let first = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
+        let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
         self.here.present.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
         self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
-        let second = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        self.either_of(vec![one, two], true);
         self.here.present.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
             self.here.conditions.truncate(conditions);
@@ -221,13 +245,13 @@ impl Engine<'_> {
         guard: &Origins,
         fails: bool,
         body: impl FnOnce(&mut Self) -> T,
-    ) -> T {
+    ) -> (T, Made) {
         if !fails {
-            return self.arm(branch, arm, guard, body);
+            return self.one_arm(branch, arm, guard, body);
         }
         self.here.handler += 1;
         let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
-        let done = self.arm(branch, arm, guard, body);
+        let done = self.one_arm(branch, arm, guard, body);
         self.here.handler_from = from;
         self.here.handler -= 1;
         done
@@ -271,12 +295,15 @@ impl Engine<'_> {
             self.bind(pattern, &item, &inner);
         }
         let retries = u32::from(is_retry(found));
+        let endless = u32::from(is_endless(found));
+        self.frames.last_mut().iter_mut().for_each(|frame| frame.endless += endless);
         self.here.retries += retries;
         let flow = self.arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
             engine.run_block(&found.step, &inner);
             flow
         });
+        self.frames.last_mut().iter_mut().for_each(|frame| frame.endless -= endless);
         self.here.retries -= retries;
         self.here.loops.pop();
         self.block(&found.otherwise, &inner);
@@ -293,11 +320,11 @@ impl Engine<'_> {
         body: fn(&mut Self, &[Stmt], &Rc<Vars>) -> T,
     ) -> Vec<T> {
         let (guard, branch) = (subject.deep_origins(), self.new_branch());
-        let mut all = Vec::with_capacity(arms.len());
+        let (mut all, mut assigned) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
         for (index, arm) in arms.iter().enumerate() {
             let number = u16::try_from(index).unwrap_or(u16::MAX);
             let inner = self.inside(scope);
-            all.push(self.arm(branch, number, &guard, |engine| {
+            let (done, made) = self.one_arm(branch, number, &guard, |engine| {
                 // Guards use what is bound.
                 if let Some(binds) = &arm.binds {
                     engine.assign(binds, subject, &inner, true);
@@ -306,8 +333,12 @@ impl Engine<'_> {
                     engine.eval(test, &inner);
                 }
                 body(engine, &arm.body, &inner)
-            }));
+            });
+            all.push(done);
+            assigned.push(made);
         }
+        let has_default = arms.iter().any(|arm| arm.tests.is_empty());
+        self.either_of(assigned, has_default && !arms.iter().any(|arm| arm.falls_through));
         all
     }
 

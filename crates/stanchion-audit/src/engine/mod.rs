@@ -4,6 +4,7 @@
 mod absent;
 mod again;
 mod apply;
+mod arms;
 mod assign;
 mod attempt;
 mod block;
@@ -64,6 +65,8 @@ pub(crate) struct Root {
     /// The tool's or route's name.
     pub(crate) name: Rc<str>,
     pub(crate) site: Site,
+    /// The file whose code registered it, whoever it has called for that.
+    by: usize,
     /// What its author says of it: `readOnlyHint` and so on.
     pub(crate) hints: BTreeMap<&'static str, bool>,
     function: Rc<Closure>,
@@ -141,6 +144,10 @@ pub(crate) struct Engine<'p> {
     results: BTreeMap<Rc<str>, Origins>,
     /// Clients that repeat their calls by themselves.
     repeating: BTreeSet<Rc<str>>,
+    /// What the arms that are open have assigned.
+    changes: Vec<arms::Change>,
+    /// What this trace has assigned to things that outlive it.
+    kept: Vec<arms::Kept>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -192,6 +199,12 @@ struct Frame {
     depth: u32,
     /// A lock that is held until it ends.
     lock: Option<Rc<str>>,
+    /// Lock files that it may go on without.
+    untaken: Vec<EventId>,
+    /// It ends with an exception, wherever it did not return before.
+    throws: bool,
+    /// Loops around that end only by leaving.
+    endless: u32,
     this: Option<Value>,
     returned: Option<Value>,
     deferred: Vec<(crate::hir::Expr, Rc<Vars>)>,
@@ -243,6 +256,8 @@ impl<'p> Engine<'p> {
             tails: Vec::new(),
             results: BTreeMap::new(),
             repeating: BTreeSet::new(),
+            changes: Vec::new(),
+            kept: Vec::new(),
             here: Here::default(),
             frames: Vec::new(),
         }

@@ -36,7 +36,8 @@ impl Engine<'_> {
         if !self.here.early && self.frames.iter().any(|frame| frame.function == 0) {
             return;
         }
-        self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone() });
+        let by = self.frames.first().map_or(site.file, |frame| frame.file);
+        self.roots.push(Root { entry, name: name.into(), site, by, hints, function, handler: handler.clone() });
     }
 
     /// The traces of all entry points of a file: those that it registers, and then every function that none of them
@@ -57,11 +58,12 @@ impl Engine<'_> {
             let function = Rc::new(Closure { file, function: 0, scope, this: None });
             let handler = Value::of(Shape::Func(Rc::clone(&function)), "script");
             let (entry, name, hints) = (Entry::Hook, "main".into(), BTreeMap::new());
-            each(self.trace(Root { entry, name, site, hints, function, handler }));
+            each(self.trace(Root { entry, name, site, by: file, hints, function, handler }));
         }
         while let Some(root) = self.roots.get(next).cloned() {
             next += 1;
-            if root.function.file == file || root.site.file == file {
+            // What this file gives to a function of another one is known only here.
+            if [root.function.file, root.site.file, root.by].contains(&file) {
                 each(self.trace(root));
             }
         }
@@ -113,7 +115,7 @@ impl Engine<'_> {
             Some(bound) => bound,
             None => self.wrapped_method(file, found, plain),
         };
-        Some(Root { entry: Entry::Loose, name, site, hints: BTreeMap::new(), function, handler })
+        Some(Root { entry: Entry::Loose, name, site, by: file, hints: BTreeMap::new(), function, handler })
     }
 
     fn trace(&mut self, root: Root) -> Trace {
@@ -124,6 +126,8 @@ impl Engine<'_> {
         self.made.clear();
         self.chains.clear();
         self.tails.clear();
+        self.changes.clear();
+        self.kept.clear();
         self.results.clear();
         let args = self.arguments_of(&root);
         let frames = std::mem::take(&mut self.frames);
@@ -132,6 +136,7 @@ impl Engine<'_> {
         self.settled(back, root.site.span);
         self.frames = frames;
         self.lock_files();
+        self.keep();
         // A lock that was handed on after it was taken is not the call's own.
         for event in &mut self.events {
             if let What::Acquire(lock) = &mut event.what {

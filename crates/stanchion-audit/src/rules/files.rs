@@ -91,7 +91,8 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let (Some(from), Some(resource)) = (&how.from, &write.resource) else { continue };
         let written = case.events().iter().find(|event| {
             event.id < write.id
-                && matches!(&event.what, What::Write(w) if w.whole)
+                // What fails if it is there is not shared: it may be a lock that is moved away.
+                && matches!(&event.what, What::Write(w) if w.whole && !w.creates)
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
         });
         let Some(written) = written else { continue };
