@@ -1,6 +1,8 @@
 //! All files of a program, and how they refer to each other.
 
-use crate::hir::{Import, Imported, Language, Module};
+use std::collections::BTreeMap;
+
+use crate::hir::{ClassId, Import, Imported, Language, Module};
 use crate::resolve::{Resolver, Target};
 
 /// A file that was understood.
@@ -28,6 +30,8 @@ pub(crate) struct Program {
     modules: Vec<Module>,
     imports: Vec<Vec<Meaning>>,
     resolver: Resolver,
+    /// Interfaces by name, with the class that implements each; nothing if there are several.
+    implemented: BTreeMap<String, Option<(usize, ClassId)>>,
 }
 
 impl Program {
@@ -51,7 +55,16 @@ impl Program {
             .enumerate()
             .map(|(file, module)| module.imports.iter().map(|import| meaning(file, import)).collect())
             .collect();
-        Self { paths, modules, imports, resolver }
+        let mut implemented: BTreeMap<String, Option<(usize, ClassId)>> = BTreeMap::new();
+        for (file, module) in modules.iter().enumerate() {
+            for (class, found) in module.classes.iter().enumerate() {
+                for name in &found.implements {
+                    let only = |known: &mut Option<_>| *known = None;
+                    implemented.entry(name.clone()).and_modify(only).or_insert(Some((file, class)));
+                }
+            }
+        }
+        Self { paths, modules, imports, resolver, implemented }
     }
 
     pub(crate) fn module(&self, file: usize) -> &Module {
@@ -74,6 +87,11 @@ impl Program {
     /// Where an exported name is really defined, and its name there; `*` for a whole file.
     pub(crate) fn export(&self, file: usize, name: &str) -> Option<(usize, String)> {
         self.resolver.export_of(&self.modules, file, name)
+    }
+
+    /// The one class that says it implements this interface.
+    pub(crate) fn implements(&self, interface: &str) -> Option<(usize, ClassId)> {
+        self.implemented.get(interface).copied().flatten()
     }
 
     /// Files that see each other's names without importing them.

@@ -150,7 +150,11 @@ impl Engine<'_> {
         let mut known: BTreeMap<EventId, Option<EventId>> = BTreeMap::new();
         for Kept(spot) in std::mem::take(&mut self.kept) {
             if let Some(value) = spot.get() {
-                let value = self.lasting(&value, &mut known, KEPT_DEEP);
+                let mut value = self.lasting(&value, &mut known, KEPT_DEEP);
+                // A promise that an earlier call has left is not the one that a call makes for itself.
+                if self.is_turn(&value) {
+                    value.name = format!("earlier {}", value.name).into();
+                }
                 spot.put(value);
             }
         }

@@ -234,7 +234,7 @@ impl Engine<'_> {
         if !self.here.early {
             self.visited.insert((file, function));
         }
-        let scope = Vars::inside(&closure.scope);
+        let scope = self.new_scope(&closure.scope);
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
         let frame = Frame { at_yield, guards, depth, ..Frame::new(file, function, site, closure.this.clone()) };
         self.frames.push(frame);
@@ -262,6 +262,7 @@ impl Engine<'_> {
         let frame = self.frames.pop();
         self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
+        self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());
         let back = frame.and_then(|frame| frame.returned);
         back.unwrap_or_else(Value::null)
     }

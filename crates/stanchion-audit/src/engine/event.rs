@@ -129,6 +129,8 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
+    /// It says only when that was.
+    pub(crate) stamp: bool,
     /// Whoever cannot make it goes on all the same.
     pub(crate) open: bool,
     /// Another file that is moved here.

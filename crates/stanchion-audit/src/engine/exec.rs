@@ -24,7 +24,15 @@ pub(super) enum Flow {
 impl Engine<'_> {
     /// A block's own variables; Python has none.
     pub(super) fn inside(&self, scope: &Rc<Vars>) -> Rc<Vars> {
-        if self.language(self.file()) == Language::Python { Rc::clone(scope) } else { Vars::inside(scope) }
+        match self.language(self.file()) {
+            Language::Python => Rc::clone(scope),
+            _ => self.new_scope(scope),
+        }
+    }
+
+    /// What functions that were made before any call from outside share is there for all calls.
+    pub(super) fn new_scope(&self, outer: &Rc<Vars>) -> Rc<Vars> {
+        if self.here.early { Vars::lasting(outer) } else { Vars::inside(outer) }
     }
 
     /// A block with variables of its own.

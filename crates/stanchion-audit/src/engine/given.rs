@@ -56,10 +56,15 @@ impl Engine<'_> {
         let name = text.trim_start_matches([':', ' ', '*', '&', '\'', '"']).trim_start_matches("mut ");
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
-        match self.find(&scope, name)?.0.value.shape {
-            Shape::Class(file, class) => {
+        match self.find(&scope, name).map(|(found, _)| found.value.shape) {
+            Some(Shape::Class(file, class)) => {
                 let found = self.instance(file, class);
                 Some(if self.is_record(file, class) { own(&found) } else { found })
+            }
+            // An interface is no value; where one class only implements it, it is that one.
+            _ if self.language(file) == Language::TypeScript => {
+                let (file, class) = self.program.implements(name)?;
+                Some(self.instance(file, class))
             }
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! Things in memory that outlive a call.
 
 use super::event::{Kind, Resource, Scope, What, Write};
-use super::value::{Origins, Shape, Value};
+use super::value::{Origins, Shape, UNIQUE, Value};
 use super::{Engine, EventId};
 use crate::hir::Span;
 
@@ -49,8 +49,11 @@ impl Engine<'_> {
         self.chained(name, &value.deep_origins());
         if is_data(value) || is_made(value) {
             let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
-            let write = Write { whole: true, constant, ..Write::default() };
-            self.memory_event(What::Write(write), name, &value.deep_origins(), span);
+            // When it was done, or under which number, is no more than a flag.
+            let stamp = value.name.starts_with(UNIQUE) && value.deep_origins().is_empty();
+            let write = Write { whole: true, constant: constant || stamp, stamp, ..Write::default() };
+            let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
+            self.takes_turn(name, value, id);
         }
     }
 }

@@ -140,6 +140,8 @@ pub(crate) struct Engine<'p> {
     chains: Vec<Chain>,
     /// Memory that promises are lined up in, and the calls that have done so.
     tails: Vec<(Rc<str>, usize)>,
+    /// The same where the next one waits for a promise of our own, with the write that put it there.
+    turns: Vec<(Rc<str>, usize, EventId)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
     /// Clients that repeat their calls by themselves.
@@ -254,6 +256,7 @@ impl<'p> Engine<'p> {
             made: BTreeMap::new(),
             chains: Vec::new(),
             tails: Vec::new(),
+            turns: Vec::new(),
             results: BTreeMap::new(),
             repeating: BTreeSet::new(),
             changes: Vec::new(),

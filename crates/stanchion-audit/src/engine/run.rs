@@ -1,11 +1,13 @@
 //! Entry points, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::eval::is_javascript;
 use super::event::{Event, Kind, Site, What};
 use super::value::{Closure, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
+use crate::hir::each::each_in;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
 
 /// Handlers of one program, and those that one line registers.
@@ -68,7 +70,7 @@ impl Engine<'_> {
             }
         }
         let mut left = self.file_steps.saturating_add(self.module(file).lines.saturating_mul(LINE_STEPS));
-        for function in 1..self.module(file).functions.len() {
+        for function in by_callers(self.module(file)) {
             if self.visited.contains(&(file, function)) {
                 continue;
             }
@@ -126,6 +128,7 @@ impl Engine<'_> {
         self.made.clear();
         self.chains.clear();
         self.tails.clear();
+        self.turns.clear();
         self.changes.clear();
         self.kept.clear();
         self.results.clear();
@@ -166,6 +169,34 @@ impl Engine<'_> {
         };
         params.iter().map(|param| (None, symbol(param))).collect()
     }
+}
+
+/// All functions; those that only others of the file can call come last: what they do depends on who calls them.
+fn by_callers(module: &Module) -> Vec<FunctionId> {
+    let mut all: Vec<FunctionId> = (1..module.functions.len()).collect();
+    if !is_javascript(module.language) {
+        return all;
+    }
+    let (mut outside, mut inside) = (BTreeSet::new(), BTreeSet::new());
+    for (index, function) in module.functions.iter().enumerate() {
+        let own = function.name.as_str();
+        let names = if index == 0 { &mut outside } else { &mut inside };
+        each_in(&function.body, &mut |expr| {
+            if let ExprKind::Name(name) = &expr.kind
+                && name != own
+            {
+                names.insert(name.clone());
+            }
+        });
+    }
+    outside.extend(module.exports.iter().map(|export| export.local.clone()));
+    let is_inner = |function: &Function| match function.class {
+        Some(_) => function.is_private,
+        None => inside.contains(&function.name) && !outside.contains(&function.name),
+    };
+    // Sorting keeps the order of those that are equal.
+    all.sort_by_key(|function| module.functions.get(*function).is_some_and(is_inner));
+    all
 }
 
 /// Rust has its tests beside the code, in modules that only they are compiled with.

@@ -161,7 +161,7 @@ impl Object {
 pub(crate) struct Scope {
     pub(crate) vars: RefCell<BTreeMap<Rc<str>, Binding>>,
     pub(crate) parent: Option<Rc<Scope>>,
-    /// The top of a module: shared by all calls.
+    /// The top of a module, or of a function that ran before any call from outside: shared by all calls.
     pub(crate) is_module: bool,
 }
 
@@ -176,6 +176,11 @@ pub(crate) struct Binding {
 impl Scope {
     pub(crate) fn inside(parent: &Rc<Self>) -> Rc<Self> {
         Rc::new(Self { vars: RefCell::default(), parent: Some(Rc::clone(parent)), is_module: false })
+    }
+
+    /// Variables that functions see which are called again and again.
+    pub(crate) fn lasting(parent: &Rc<Self>) -> Rc<Self> {
+        Rc::new(Self { vars: RefCell::default(), parent: Some(Rc::clone(parent)), is_module: true })
     }
 
     pub(crate) fn module() -> Rc<Self> {

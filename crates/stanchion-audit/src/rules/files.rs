@@ -89,8 +89,8 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let (Some(from), Some(resource)) = (&how.from, &write.resource) else { continue };
-        let written = case.events().iter().find(|event| {
-            event.id < write.id
+        let written = case.between(0, write.id).iter().rev().find(|event| {
+            event.meets(write)
                 // What fails if it is there is not shared: it may be a lock that is moved away.
                 && matches!(&event.what, What::Write(w) if w.whole && !w.creates)
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)

@@ -217,7 +217,7 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if looked.into_iter().any(|e| matches!(e.what, What::Read { .. }) && case.window(e, write).is_none()) {
             continue;
         }
-        if comes_from_outside(case, read, write) || is_alone(case, resource, write) {
+        if comes_from_outside(case, read, write) || is_alone(case, resource, write) || is_timed(case, write) {
             continue;
         }
         if hits.iter().any(|hit| hit.code == "RC104" && hit.read == Some(read.site)) {
@@ -244,6 +244,17 @@ fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
         .filter_map(|id| case.trace.event(id))
         .filter(|e| e.id > read.id && outside(e))
         .any(|e| if by_value { e.deps.contains(read.id) } else { matches!(e.what, What::Read { .. }) })
+}
+
+/// What is fetched anew when it has become old: whoever fetches it twice has it twice.
+fn is_timed(case: &Case<'_>, write: &Event) -> bool {
+    let stamped = |read: &Event| {
+        case.events().iter().any(|e| {
+            matches!(&e.what, What::Write(how) if how.stamp) && e.resource == read.resource && e.meets(write)
+        })
+    };
+    let looks = write.guards.iter().filter(|id| !write.deps.contains(*id)).filter_map(|id| case.trace.event(id));
+    looks.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)).any(stamped)
 }
 
 /// Another flag or promise was looked at and set without a pause: whoever comes meanwhile is sent away.

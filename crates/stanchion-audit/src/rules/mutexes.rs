@@ -134,7 +134,8 @@ fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let inside = |e: &&Event| !e.handler && e.held.iter().any(|held| held.region == taken.id);
         let acts = |e: &&Event| {
             let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory) && e.resource != taken.resource;
-            lasting && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
+            let is_own = e.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
+            lasting && !is_own && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
         };
         let Some(write) = case.events().iter().filter(inside).find(acts).filter(|_| !is_own) else { continue };
         if write.guards.contains(taken.id) || hits.iter().any(|hit| hit.code == "RC209" && hit.write == write.site) {
