@@ -154,6 +154,8 @@ pub(crate) struct Function {
     pub(crate) is_async: bool,
     /// `function*`, or a Python function with `yield`.
     pub(crate) is_generator: bool,
+    /// JavaScript's `get name()`: whoever reads it calls it.
+    pub(crate) is_getter: bool,
     /// JavaScript's `#name`, TypeScript's `private`.
     pub(crate) is_private: bool,
     /// A static or class method.

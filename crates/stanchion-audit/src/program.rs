@@ -1,8 +1,11 @@
 //! All files of a program, and how they refer to each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::hir::{ClassId, Import, Imported, Language, Module};
+use rayon::prelude::*;
+
+use crate::hir::each::each_in;
+use crate::hir::{ClassId, ExprKind, Import, Imported, Language, Module};
 use crate::resolve::{Resolver, Target};
 
 /// A file that was understood.
@@ -32,6 +35,8 @@ pub(crate) struct Program {
     resolver: Resolver,
     /// Interfaces by name, with the class that implements each; nothing if there are several.
     implemented: BTreeMap<String, Option<(usize, ClassId)>>,
+    /// JavaScript: names of fields and methods that are asked of something else than `this`.
+    asked: BTreeSet<String>,
 }
 
 impl Program {
@@ -64,7 +69,14 @@ impl Program {
                 }
             }
         }
-        Self { paths, modules, imports, resolver, implemented }
+        let asked = modules.par_iter().filter(|module| is_javascript(module.language)).map(asked).reduce(
+            BTreeSet::new,
+            |mut all, mut one| {
+                all.append(&mut one);
+                all
+            },
+        );
+        Self { paths, modules, imports, resolver, implemented, asked }
     }
 
     pub(crate) fn module(&self, file: usize) -> &Module {
@@ -94,6 +106,11 @@ impl Program {
         self.implemented.get(interface).copied().flatten()
     }
 
+    /// Whether somebody asks this of something else than `this`.
+    pub(crate) fn is_asked(&self, name: &str) -> bool {
+        self.asked.contains(name)
+    }
+
     /// Files that see each other's names without importing them.
     pub(crate) fn same_package(&self, file: usize) -> &[usize] {
         match self.modules.get(file) {
@@ -101,4 +118,24 @@ impl Program {
             _ => &[],
         }
     }
+}
+
+fn is_javascript(language: Language) -> bool {
+    matches!(language, Language::JavaScript | Language::TypeScript)
+}
+
+/// See [`Program::is_asked`].
+fn asked(module: &Module) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for function in &module.functions {
+        each_in(&function.body, &mut |expr| {
+            if let ExprKind::Member { of, name } = &expr.kind
+                && !matches!(of.kind, ExprKind::This | ExprKind::Super)
+                && !all.contains(name)
+            {
+                all.insert(name.clone());
+            }
+        });
+    }
+    all
 }

@@ -139,6 +139,20 @@ impl Engine<'_> {
     }
 }
 
+impl Engine<'_> {
+    /// What somebody assigned who then left: the caller goes on with it, the rest of the call does not.
+    pub(super) fn left_behind(&mut self, made: Made) {
+        for (Change { spot, before }, after) in made.into_values() {
+            let own = matches!(&spot, Spot::Var(scope, _) if !scope.is_module);
+            let Some(now) = spot.get().filter(|_| !own) else { continue };
+            spot.put(now.join(&after));
+            if spot.outlives(self.here.depth) {
+                self.changes.push(Change { spot, before });
+            }
+        }
+    }
+}
+
 /// Something that outlives the call, and was assigned in it.
 #[derive(Debug)]
 pub(super) struct Kept(Spot);

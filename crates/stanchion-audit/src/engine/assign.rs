@@ -112,6 +112,10 @@ impl Engine<'_> {
 
     pub(super) fn set_field(&mut self, of: &Value, name: &str, value: &Value, span: Span) {
         self.tracked_set(of, name, value, span);
+        if let Shape::Class(file, class) = of.shape {
+            let statics = self.statics_of(file, class, &of.name);
+            return self.set_field(&statics, name, value, span);
+        }
         let Some(object) = of.object() else {
             self.put_into_unknown(of, value, span);
             return;

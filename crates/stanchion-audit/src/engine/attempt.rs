@@ -99,6 +99,8 @@ impl Engine<'_> {
         let first = self.log().len();
         self.here.tries.push(first);
         self.here.tried.push(Origins::default());
+        let changes = self.changes.len();
+        self.here.depth += 1;
         let mut flow = self.block(body, scope);
         let words = self.words();
         if let Some(handler) = handlers.iter().find(|handler| takes_empty(words, handler)) {
@@ -115,6 +117,11 @@ impl Engine<'_> {
         if flow == Flow::Next {
             flow = self.block(otherwise, scope);
         }
+        self.here.depth -= 1;
+        // Where something fails, what it should have given has not been assigned.
+        let tried_to = self.taken_back(changes);
+        let (mut stays, mut left) = (Vec::new(), Vec::new());
+        if flow == Flow::Leaves { &mut left } else { &mut stays }.push(tried_to);
         let (path_after, guards_after) =
             (self.here.path.split_off(path.min(self.here.path.len())), self.here.guards.len());
         let after = self.here.held.clone();
@@ -139,7 +146,7 @@ impl Engine<'_> {
             self.here.held.clone_from(&before);
             self.here.handler += 1;
             let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
-            let ends = self.arm(branch, 0, &failed, |engine| {
+            let (ends, made) = self.one_arm(branch, 0, &failed, |engine| {
                 let inner = engine.inside(scope);
                 if let Some(name) = &handler.name {
                     engine.bind(name, &Value::unknown("$error"), &inner);
@@ -152,7 +159,10 @@ impl Engine<'_> {
                 caught = Flow::Next;
             }
             self.untaken(first, handler, ends);
+            if ends == Flow::Leaves { &mut left } else { &mut stays }.push(made);
         }
+        self.either_of(stays, true);
+        left.into_iter().for_each(|made| self.left_behind(made));
         self.here.tries.pop();
         self.here.tried.pop();
         self.here.held = after;

@@ -148,6 +148,10 @@ impl Engine<'_> {
                 self.give_back(&Rc::clone(lock), true, span);
                 Value::null()
             }
+            Shape::File(file) if self.whole(*file).is_some() => {
+                let whole = self.whole(*file).unwrap_or_else(Value::null);
+                self.invoke(&whole, args, is_new, span)
+            }
             Shape::Wrapped(wrapped) => self.call_wrapped(&Rc::clone(wrapped), args, span),
             // A function of a modelled type: `knex("users")`, `limit(f)`.
             Shape::Api(_) | Shape::Query(_) => self.call_method(callee, "()", args, span),
@@ -179,6 +183,15 @@ impl Engine<'_> {
     /// Nobody knows what it does: what comes back may derive from all that was given, and functions that were given are
     /// called.
     pub(super) fn call_unknown(&mut self, callee: &Value, args: Args, span: Span) -> Value {
+        if let Some(kept) = self.resolved.get_mut(&callee.name) {
+            // The function that a promise's maker was given: its value is the promise's.
+            let value = args.into_iter().next().map_or_else(Value::null, |(_, value)| value);
+            *kept = Some(kept.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
+            return Value::null();
+        }
+        if let Some(made) = self.promise(callee, &args, span) {
+            return made;
+        }
         let names = joined(args.iter().map(|(_, arg)| &*arg.name));
         let mut origins = callee.deep_origins();
         for (_, arg) in &args {

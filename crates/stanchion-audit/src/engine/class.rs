@@ -19,7 +19,8 @@ impl Engine<'_> {
             if let Some((_, function)) = found.methods.iter().find(|(method, _)| method == name) {
                 let scope = self.load(at.0);
                 let decorators = self.module(at.0).functions.get(*function).map(|f| f.decorators.as_slice());
-                let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all));
+                let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all))
+                    || self.module(at.0).functions.get(*function).is_some_and(|f| f.is_getter);
                 let closure = Closure { file: at.0, function: *function, scope, this: Some(this.clone()) };
                 if is_property {
                     let site = Site { file: at.0, span: found.span };
@@ -51,6 +52,18 @@ impl Engine<'_> {
         self.static_of(file, class, name, of, BASES_DEEP)
     }
 
+    /// What a class has beside its methods, as an object.
+    pub(super) fn statics_of(&mut self, file: usize, class: ClassId, name: &str) -> Value {
+        if let Some(statics) = self.statics.get(&(file, class)) {
+            return statics.clone();
+        }
+        let object = Object::new(true);
+        self.objects.push(Rc::downgrade(&object.fields));
+        let statics = Value::of(Shape::Object(object), name);
+        self.statics.insert((file, class), statics.clone());
+        statics
+    }
+
     fn static_of(&mut self, file: usize, class: ClassId, name: &str, of: &Value, depth: u32) -> Value {
         let Some(depth) = depth.checked_sub(1) else { return Value::unknown(name) };
         let Some(found) = self.module(file).classes.get(class) else { return Value::unknown(name) };
@@ -59,6 +72,11 @@ impl Engine<'_> {
             let this = self.instances.get(&(file, class)).cloned();
             let closure = Closure { file, function: *function, scope, this };
             return Value::of(Shape::Func(Rc::new(closure)), format!("{}.{name}", of.name));
+        }
+        if let Some(statics) = self.statics.get(&(file, class)).cloned()
+            && statics.option(name).is_some()
+        {
+            return self.member(&statics, name, self.at);
         }
         // A column of a table, not what the column is declared with.
         let columns = self

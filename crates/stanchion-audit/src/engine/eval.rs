@@ -188,12 +188,15 @@ impl Engine<'_> {
                     return Value::of(Shape::Method(Rc::new(base), name.into()), format!("{}.{name}", of.name));
                 }
                 let unknown = Value::unknown(format!("{}.{name}", of.name)).from(&of.deep_origins());
-                if object.shared && !self.here.early && object.class.is_some() {
+                if object.shared && !self.here.early {
                     return self.memory_read(&format!("{}.{name}", of.name), unknown, span);
                 }
                 unknown
             }
-            Shape::File(file) => self.exported(*file, name),
+            Shape::File(file) => match self.whole(*file).filter(|_| self.program.export(*file, name).is_none()) {
+                Some(whole) => self.member(&whole, name, span),
+                None => self.exported(*file, name),
+            },
             Shape::Class(file, class) => self.static_member(*file, *class, name, of),
             Shape::Package(package) => {
                 let path = format!("{package}.{name}");
@@ -231,6 +234,15 @@ impl Engine<'_> {
                 Value::of(Shape::Method(Rc::new(of.clone()), name.into()), path).from(&of.deep_origins())
             }
         }
+    }
+
+    /// What CommonJS exports as a whole: `module.exports = new Store()` is what `require` gives.
+    pub(super) fn whole(&mut self, file: usize) -> Option<Value> {
+        if !is_javascript(self.language(file)) || self.program.export(file, "default").is_none() {
+            return None;
+        }
+        let whole = self.exported(file, "default");
+        (!matches!(whole.shape, Shape::File(_))).then_some(whole)
     }
 
     fn object(&mut self, of: Option<&str>, fields: &[(Option<String>, Expr)], span: Span, scope: &Rc<Vars>) -> Value {

@@ -48,10 +48,22 @@ impl Resource {
         self.kind == other.kind
             && self.name == other.name
             && match (&self.part, &other.part) {
-                (Some(one), Some(other)) => one == other,
+                (Some(one), Some(other)) => one == other || agree(one, other),
                 _ => true,
             }
     }
+}
+
+/// Whether two rows can be the same one: columns that both know have the same values, and there are such columns.
+fn agree(one: &str, other: &str) -> bool {
+    let known = |part: &str| -> Vec<(String, String)> {
+        let pairs = part.split(',').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(column, value)| (column.to_owned(), value.to_owned())).collect()
+    };
+    let (one, other) = (known(one), known(other));
+    let mut both = one.iter().filter_map(|(column, value)| Some((value, &other.iter().find(|(c, _)| c == column)?.1)));
+    let first = both.next();
+    first.is_some_and(|(a, b)| a == b) && both.all(|(a, b)| a == b)
 }
 
 /// A lock that is held, from one acquisition on.

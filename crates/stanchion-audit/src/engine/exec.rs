@@ -74,10 +74,6 @@ impl Engine<'_> {
             StmtKind::Assign { to, value, op } => {
                 let mut found = self.kept(value, scope);
                 self.at = stmt.span;
-                // A flag tells what it was set because of.
-                if op.is_none() && matches!(found.shape, Shape::Bool(_)) {
-                    found = found.from(&self.answers());
-                }
                 for pattern in to {
                     if op.as_deref() == Some(DECLARES) {
                         self.bind(pattern, &found, scope);
@@ -87,7 +83,10 @@ impl Engine<'_> {
                         let old = self.read_pattern(pattern, scope);
                         found = self.binary(op, &old, &found);
                     }
-                    self.assign(pattern, &found, scope, op.is_none());
+                    // A flag of this call tells what it was set because of.
+                    let flag = (op.is_none() && matches!(found.shape, Shape::Bool(_)) && is_own(pattern, scope))
+                        .then(|| found.clone().from(&self.answers()));
+                    self.assign(pattern, flag.as_ref().unwrap_or(&found), scope, op.is_none());
                 }
                 Flow::Next
             }
@@ -404,4 +403,9 @@ impl Engine<'_> {
         self.here.transaction = transaction;
         flow
     }
+}
+
+/// A variable that no other call sees.
+fn is_own(pattern: &Pattern, scope: &Rc<Vars>) -> bool {
+    matches!(pattern, Pattern::Name(name) if scope.find(name).is_none_or(|(_, shared)| !shared))
 }

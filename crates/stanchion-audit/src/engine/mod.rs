@@ -117,6 +117,8 @@ pub(crate) struct Engine<'p> {
     objects: Vec<Weak<Fields>>,
     modules: BTreeMap<usize, Rc<Vars>>,
     instances: BTreeMap<(usize, ClassId), Value>,
+    /// What was assigned to classes themselves.
+    statics: BTreeMap<(usize, ClassId), Value>,
     roots: Vec<Root>,
     visited: BTreeSet<(usize, FunctionId)>,
     events: Vec<Event>,
@@ -146,6 +148,8 @@ pub(crate) struct Engine<'p> {
     results: BTreeMap<Rc<str>, Origins>,
     /// Clients that repeat their calls by themselves.
     repeating: BTreeSet<Rc<str>>,
+    /// Functions that promises were made with, and what they were given so far.
+    resolved: BTreeMap<Rc<str>, Option<Value>>,
     /// What the arms that are open have assigned.
     changes: Vec<arms::Change>,
     /// What this trace has assigned to things that outlive it.
@@ -240,6 +244,7 @@ impl<'p> Engine<'p> {
             objects: Vec::new(),
             modules: BTreeMap::new(),
             instances: BTreeMap::new(),
+            statics: BTreeMap::new(),
             roots: Vec::new(),
             visited: BTreeSet::new(),
             events: Vec::new(),
@@ -259,6 +264,7 @@ impl<'p> Engine<'p> {
             turns: Vec::new(),
             results: BTreeMap::new(),
             repeating: BTreeSet::new(),
+            resolved: BTreeMap::new(),
             changes: Vec::new(),
             kept: Vec::new(),
             here: Here::default(),

@@ -6,7 +6,8 @@ use super::Engine;
 use super::caught::gives_empty;
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
 use super::known::Known;
-use super::value::{EventId, Origins, Value};
+use super::call::Args;
+use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Words;
 
@@ -74,6 +75,27 @@ impl Engine<'_> {
         if let Some(frame) = self.frames.last_mut() {
             frame.lock = Some(lock);
         }
+    }
+
+    /// `new Promise((resolve) => …)`: what comes is what `resolve` is given, wherever it is called.
+    pub(super) fn promise(&mut self, callee: &Value, args: &Args, span: Span) -> Option<Value> {
+        if !Words::is_one(&self.words().turns, &callee.name) {
+            return None;
+        }
+        let [(None, maker)] = args.as_slice() else { return None };
+        let closure = Rc::clone(maker.closure()?);
+        let branch = self.new_branch();
+        let resolve: Rc<str> = format!("resolve@{branch}").into();
+        self.resolved.insert(Rc::clone(&resolve), None);
+        let given = vec![(None, Value::unknown(&*resolve)), (None, Value::unknown("$reject"))];
+        let site = self.site(span);
+        let back = self.arm(branch, 0, &Origins::default(), |engine| engine.call_closure(&closure, given, site));
+        let origins = back.deep_origins();
+        // Where nothing came yet, the promise itself is what is known.
+        let value = self.resolved.remove(&resolve).flatten();
+        let value = value.filter(|value| !matches!(value.shape, Shape::Null));
+        let made = value.unwrap_or_else(|| Value::unknown(format!("{}({})", callee.name, maker.name)));
+        Some(made.from(&origins))
     }
 
     /// A promise that was made here.

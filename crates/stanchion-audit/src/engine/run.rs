@@ -8,6 +8,7 @@ use super::event::{Event, Kind, Site, What};
 use super::value::{Closure, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::each::each_in;
+use crate::program::Program;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
 
 /// Handlers of one program, and those that one line registers.
@@ -70,7 +71,7 @@ impl Engine<'_> {
             }
         }
         let mut left = self.file_steps.saturating_add(self.module(file).lines.saturating_mul(LINE_STEPS));
-        for function in by_callers(self.module(file)) {
+        for function in by_callers(self.program, self.module(file)) {
             if self.visited.contains(&(file, function)) {
                 continue;
             }
@@ -172,16 +173,23 @@ impl Engine<'_> {
 }
 
 /// All functions; those that only others of the file can call come last: what they do depends on who calls them.
-fn by_callers(module: &Module) -> Vec<FunctionId> {
+fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
     let mut all: Vec<FunctionId> = (1..module.functions.len()).collect();
     if !is_javascript(module.language) {
         return all;
     }
-    let (mut outside, mut inside) = (BTreeSet::new(), BTreeSet::new());
+    let (mut outside, mut inside, mut own_methods) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for (index, function) in module.functions.iter().enumerate() {
         let own = function.name.as_str();
         let names = if index == 0 { &mut outside } else { &mut inside };
         each_in(&function.body, &mut |expr| {
+            // A method that the class itself calls, and nobody else in the program.
+            if let ExprKind::Member { of, name } = &expr.kind
+                && matches!(of.kind, ExprKind::This)
+                && name != own
+            {
+                own_methods.insert(name.clone());
+            }
             if let ExprKind::Name(name) = &expr.kind
                 && name != own
             {
@@ -191,7 +199,7 @@ fn by_callers(module: &Module) -> Vec<FunctionId> {
     }
     outside.extend(module.exports.iter().map(|export| export.local.clone()));
     let is_inner = |function: &Function| match function.class {
-        Some(_) => function.is_private,
+        Some(_) => function.is_private || own_methods.contains(&function.name) && !program.is_asked(&function.name),
         None => inside.contains(&function.name) && !outside.contains(&function.name),
     };
     // Sorting keeps the order of those that are equal.

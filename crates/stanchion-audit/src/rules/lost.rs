@@ -16,13 +16,26 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
         // What the store computes itself is only wrong if it should not have been done at all.
         // That a row was there is no reason to fear for what is written.
         let by_guard =
-            write.guards.iter().rev().filter(|_| kind == Kind::Table && (how.decided || !how.raised.is_empty()));
+            write.guards.iter().rev().filter(|_| kind == Kind::Table && how.decided);
         let reads = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
             matches!(read.what, What::Read { .. })
                 && read.resource.as_ref().is_some_and(|r| r.is(resource))
                 && read.meets(write)
         });
-        let reads: Vec<&Event> = reads.collect();
+        // What is written only where nothing is has nothing to lose: see RC301.
+        let absent = |read: &&Event| {
+            let looks = write.guards.iter().filter_map(|id| case.trace.event(id));
+            !looks.filter(|e| e.id > read.id && matches!(e.what, What::Check)).any(|e| e.resource == write.resource)
+        };
+        // Nor what is written because it could not be read anew.
+        let fails = write.handler
+            && case.between(0, write.id).iter().any(|e| {
+                matches!(e.what, What::Read { .. })
+                    && !e.handler
+                    && e.resource == write.resource
+                    && !write.deps.contains(e.id)
+            });
+        let reads: Vec<&Event> = reads.filter(absent).filter(|_| !fails).collect();
         // What was read at the start counts only if it was not read again.
         if let Some(read) = reads.iter().find(|read| !read.early).or(reads.first()) {
             pairs.push((*read, write));

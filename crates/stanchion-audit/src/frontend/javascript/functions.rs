@@ -19,6 +19,7 @@ impl<'t> Lower<'t> {
             parent: Some(self.function),
             is_async: has("async"),
             is_generator: has("*"),
+            is_getter: has("get") || has("static get"),
             is_private: self.is_private(node),
             is_static: has("static") || has("static get"),
             returns: self.type_text(field(node, "return_type")),
