@@ -33,8 +33,8 @@ pub(crate) struct Program {
     modules: Vec<Module>,
     imports: Vec<Vec<Meaning>>,
     resolver: Resolver,
-    /// Interfaces by name, with the class that implements each; nothing if there are several.
-    implemented: BTreeMap<String, Option<(usize, ClassId)>>,
+    /// Interfaces by name, with the classes that implement each.
+    implemented: BTreeMap<String, Vec<(usize, ClassId)>>,
     /// JavaScript: names of fields and methods that are asked of something else than `this`.
     asked: BTreeSet<String>,
 }
@@ -60,12 +60,11 @@ impl Program {
             .enumerate()
             .map(|(file, module)| module.imports.iter().map(|import| meaning(file, import)).collect())
             .collect();
-        let mut implemented: BTreeMap<String, Option<(usize, ClassId)>> = BTreeMap::new();
+        let mut implemented: BTreeMap<String, Vec<(usize, ClassId)>> = BTreeMap::new();
         for (file, module) in modules.iter().enumerate() {
             for (class, found) in module.classes.iter().enumerate() {
                 for name in &found.implements {
-                    let only = |known: &mut Option<_>| *known = None;
-                    implemented.entry(name.clone()).and_modify(only).or_insert(Some((file, class)));
+                    implemented.entry(name.clone()).or_default().push((file, class));
                 }
             }
         }
@@ -101,9 +100,9 @@ impl Program {
         self.resolver.export_of(&self.modules, file, name)
     }
 
-    /// The one class that says it implements this interface.
-    pub(crate) fn implements(&self, interface: &str) -> Option<(usize, ClassId)> {
-        self.implemented.get(interface).copied().flatten()
+    /// The classes that say they implement this interface.
+    pub(crate) fn implements(&self, interface: &str) -> &[(usize, ClassId)] {
+        self.implemented.get(interface).map_or(&[], Vec::as_slice)
     }
 
     /// Whether somebody asks this of something else than `this`.

@@ -116,6 +116,9 @@ impl Engine<'_> {
             let statics = self.statics_of(file, class, &of.name);
             return self.set_field(&statics, name, value, span);
         }
+        if let Shape::Either(several) = &of.shape {
+            return several.iter().for_each(|one| self.set_field(one, name, value, span));
+        }
         let Some(object) = of.object() else {
             self.put_into_unknown(of, value, span);
             return;

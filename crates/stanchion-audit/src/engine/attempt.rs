@@ -171,7 +171,8 @@ impl Engine<'_> {
         self.here.always += 1;
         let last = self.block(finally, scope);
         self.here.always -= 1;
-        if caught == Flow::Next {
+        // What was not followed to its end has not given back what it took.
+        if caught == Flow::Next && !self.cut {
             let still: Vec<_> = self.here.held.iter().map(|held| held.region).collect();
             let taken = self.log_mut().iter_mut().skip(first).filter(|event| still.contains(&event.id));
             for event in taken {

@@ -152,11 +152,24 @@ impl Engine<'_> {
                 let whole = self.whole(*file).unwrap_or_else(Value::null);
                 self.invoke(&whole, args, is_new, span)
             }
+            Shape::Either(several) => self.call_one_of(&Rc::clone(several), &args, span),
             Shape::Wrapped(wrapped) => self.call_wrapped(&Rc::clone(wrapped), args, span),
             // A function of a modelled type: `knex("users")`, `limit(f)`.
             Shape::Api(_) | Shape::Query(_) => self.call_method(callee, "()", args, span),
             _ => self.call_unknown(callee, args, span),
         }
+    }
+
+    /// A method of one of several objects.
+    fn call_one_of(&mut self, several: &[Value], args: &Args, span: Span) -> Value {
+        let branch = self.new_branch();
+        let mut back: Option<Value> = None;
+        for (index, one) in several.iter().enumerate() {
+            let arm = u16::try_from(index).unwrap_or(u16::MAX);
+            let given = self.arm(branch, arm, &Origins::default(), |engine| engine.invoke(one, args.clone(), false, span));
+            back = Some(back.map_or_else(|| given.clone(), |all| all.join(&given)));
+        }
+        back.unwrap_or_else(Value::null)
     }
 
     /// Runs an entry point.

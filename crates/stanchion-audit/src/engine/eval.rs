@@ -197,6 +197,14 @@ impl Engine<'_> {
                 Some(whole) => self.member(&whole, name, span),
                 None => self.exported(*file, name),
             },
+            Shape::Either(several) => {
+                let parts: Vec<Value> = several.iter().map(|one| self.member(one, name, span)).collect();
+                if parts.iter().all(|part| part.closure().is_some()) {
+                    return Value::of(Shape::Either(parts.into()), format!("{}.{name}", of.name)).from(&of.origins);
+                }
+                let joined = parts.into_iter().reduce(|all, one| all.join(&one));
+                joined.unwrap_or_else(Value::null).from(&of.origins)
+            }
             Shape::Class(file, class) => self.static_member(*file, *class, name, of),
             Shape::Package(package) => {
                 let path = format!("{package}.{name}");

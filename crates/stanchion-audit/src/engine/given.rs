@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::call::Args;
 use super::class::BASES_DEEP;
-use super::value::{Object, Origins, Scope as Vars, Shape, Value};
+use super::value::{EITHER_MOST, Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language};
 
 impl Engine<'_> {
@@ -61,10 +61,13 @@ impl Engine<'_> {
                 let found = self.instance(file, class);
                 Some(if self.is_record(file, class) { own(&found) } else { found })
             }
-            // An interface is no value; where one class only implements it, it is that one.
+            // An interface is no value; where few classes implement it, it is one of those.
             _ if self.language(file) == Language::TypeScript => {
-                let (file, class) = self.program.implements(name)?;
-                Some(self.instance(file, class))
+                let classes = self.program.implements(name);
+                if classes.len() > EITHER_MOST {
+                    return None;
+                }
+                classes.iter().map(|(file, class)| self.instance(*file, *class)).reduce(|all, one| all.join(&one))
             }
             _ => None,
         }

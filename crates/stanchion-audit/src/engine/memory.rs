@@ -62,6 +62,7 @@ impl Engine<'_> {
 fn is_made(value: &Value) -> bool {
     value.kind().is_some_and(|kind| &**kind != COLLECTION) && !matches!(value.shape, Shape::Query(_))
         || value.object().is_some_and(|object| object.class.is_some())
+        || matches!(value.shape, Shape::Either(_))
 }
 
 /// Whether a value is worth being followed as a thing in memory.

@@ -20,6 +20,8 @@ const ORIGINS_MOST: usize = 32;
 pub(super) const NAME_MOST: usize = 160;
 /// Results of one function.
 const JOINED_MOST: usize = 8;
+/// Classes of which one variable can be.
+pub(super) const EITHER_MOST: usize = 4;
 /// Functions inside functions inside functions.
 const WRAPPED_DEEP: usize = 8;
 /// Text of the program keeps so much more: it may be a statement.
@@ -95,6 +97,8 @@ pub(crate) enum Shape {
     Func(Rc<Closure>),
     Class(usize, ClassId),
     Object(Object),
+    /// One of several objects of different classes, or their methods of one name.
+    Either(Rc<[Value]>),
     /// A file of the program.
     File(usize),
     /// A name of another file, which is loaded when somebody uses it: see [`Engine::find`](super::Engine::find).
@@ -266,6 +270,9 @@ impl Value {
             let items: Vec<Self> = one.iter().zip(two.iter()).map(|(one, two)| one.join(two)).collect();
             return Self { origins, shape: Shape::List(items.into()), name: Rc::clone(&other.name) };
         }
+        if let Some(several) = either(self, other) {
+            return Self { origins, shape: Shape::Either(several), name: Rc::clone(&other.name) };
+        }
         // What is known of one of them is better than nothing; of two that are known, the later one counts. What the
         // other one holds may be what was meant.
         let (kept, left) = if known(other) >= known(self) { (other, self) } else { (self, other) };
@@ -277,10 +284,10 @@ impl Value {
     /// The same, where others can reach it.
     pub(crate) fn shared(&self) -> Self {
         let mut value = self.clone();
-        if let Shape::Object(object) = &mut value.shape
-            && object.class.is_some()
-        {
-            object.shared = true;
+        match &mut value.shape {
+            Shape::Object(object) if object.class.is_some() => object.shared = true,
+            Shape::Either(several) => *several = several.iter().map(Self::shared).collect(),
+            _ => {}
         }
         value
     }
@@ -339,7 +346,7 @@ impl Value {
             }
             match &value.shape {
                 Shape::Object(object) => object.fields.borrow().values().for_each(|field| add(field, depth - 1, all)),
-                Shape::List(items) => items.iter().for_each(|item| add(item, depth - 1, all)),
+                Shape::List(items) | Shape::Either(items) => items.iter().for_each(|item| add(item, depth - 1, all)),
                 _ => {}
             }
         }
@@ -347,6 +354,26 @@ impl Value {
         add(self, 3, &mut all);
         all
     }
+}
+
+/// Objects of different classes, if these are such; the later one of each class counts.
+fn either(one: &Value, other: &Value) -> Option<Rc<[Value]>> {
+    fn add(value: &Value, all: &mut Vec<Value>) -> bool {
+        let class = |value: &Value| value.object().and_then(|object| object.class);
+        match &value.shape {
+            Shape::Object(object) if object.class.is_some() => {
+                match all.iter_mut().find(|old| class(old) == object.class) {
+                    Some(old) => *old = value.clone(),
+                    None => all.push(value.clone()),
+                }
+                true
+            }
+            Shape::Either(several) => several.iter().all(|value| add(value, all)),
+            _ => false,
+        }
+    }
+    let mut all = Vec::new();
+    (add(one, &mut all) && add(other, &mut all) && (2..=EITHER_MOST).contains(&all.len())).then(|| all.into())
 }
 
 /// Names in a row; further ones are left out when it has become long.

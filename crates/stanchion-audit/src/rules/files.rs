@@ -129,11 +129,13 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         // Where the read fails, what stands behind it in the same `try` is not reached.
         let goes_on = |read: &Event| read.swallowed.is_some_and(|from| read.early || from <= write.id);
-        let read =
-            write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-                goes_on(read) && read.resource.as_ref().is_some_and(|r| r.is(resource)) && read.meets(write)
-            });
-        let Some(read) = read else { continue };
+        let reads = write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|read| {
+            matches!(read.what, What::Read { .. })
+                && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                && read.meets(write)
+        });
+        // Whoever has read it again later knows what is there.
+        let Some(read) = reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read)) else { continue };
         hits.push(Hit {
             code: "RC304",
             read: Some(read.site),
