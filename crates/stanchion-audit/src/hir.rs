@@ -53,6 +53,8 @@ pub(crate) struct Module {
     pub(crate) comments: Vec<Comment>,
     /// Go: the package's name.
     pub(crate) package: Option<String>,
+    /// JavaScript: names of fields and methods that it asks of something else than `this`.
+    pub(crate) asked: std::collections::BTreeSet<String>,
     /// Lines on which the parser did not understand something.
     pub(crate) errors: Vec<u32>,
     /// Lines of source.
@@ -154,6 +156,8 @@ pub(crate) struct Function {
     pub(crate) is_async: bool,
     /// `function*`, or a Python function with `yield`.
     pub(crate) is_generator: bool,
+    /// JavaScript's `() => …`: its `this` is that of what it stands in.
+    pub(crate) is_arrow: bool,
     /// JavaScript's `get name()`: whoever reads it calls it.
     pub(crate) is_getter: bool,
     /// JavaScript's `#name`, TypeScript's `private`.

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rayon::prelude::*;
-
-use crate::hir::each::each_in;
-use crate::hir::{ClassId, ExprKind, Import, Imported, Language, Module};
+use crate::hir::{ClassId, Import, Imported, Language, Module};
 use crate::resolve::{Resolver, Target};
 
 /// A file that was understood.
@@ -35,7 +32,7 @@ pub(crate) struct Program {
     resolver: Resolver,
     /// Interfaces by name, with the classes that implement each.
     implemented: BTreeMap<String, Vec<(usize, ClassId)>>,
-    /// JavaScript: names of fields and methods that are asked of something else than `this`.
+    /// See [`Module::asked`].
     asked: BTreeSet<String>,
 }
 
@@ -68,13 +65,7 @@ impl Program {
                 }
             }
         }
-        let asked = modules.par_iter().filter(|module| is_javascript(module.language)).map(asked).reduce(
-            BTreeSet::new,
-            |mut all, mut one| {
-                all.append(&mut one);
-                all
-            },
-        );
+        let asked = modules.iter().flat_map(|module| module.asked.iter().cloned()).collect();
         Self { paths, modules, imports, resolver, implemented, asked }
     }
 
@@ -117,24 +108,4 @@ impl Program {
             _ => &[],
         }
     }
-}
-
-fn is_javascript(language: Language) -> bool {
-    matches!(language, Language::JavaScript | Language::TypeScript)
-}
-
-/// See [`Program::is_asked`].
-fn asked(module: &Module) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    for function in &module.functions {
-        each_in(&function.body, &mut |expr| {
-            if let ExprKind::Member { of, name } = &expr.kind
-                && !matches!(of.kind, ExprKind::This | ExprKind::Super)
-                && !all.contains(name)
-            {
-                all.insert(name.clone());
-            }
-        });
-    }
-    all
 }

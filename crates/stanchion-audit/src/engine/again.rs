@@ -26,7 +26,8 @@ pub(super) fn is_retry(found: &Loop) -> bool {
 
 /// A loop that ends only by leaving.
 pub(super) fn is_endless(found: &Loop) -> bool {
-    let always = |cond: &Expr| matches!(&cond.kind, ExprKind::Bool(true)) || matches!(&cond.kind, ExprKind::Num(n) if n == "1");
+    let always =
+        |cond: &Expr| matches!(&cond.kind, ExprKind::Bool(true)) || matches!(&cond.kind, ExprKind::Num(n) if n == "1");
     found.each.is_none() && found.cond.as_ref().is_none_or(always)
 }
 

@@ -66,6 +66,34 @@ pub(super) struct Change {
 pub(super) type Made = BTreeMap<(usize, Rc<str>), (Change, Value)>;
 
 impl Engine<'_> {
+    /// Runs `body` as one arm of a branch, which may be taken or not.
+    pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
+        let (done, made) = self.one_arm(branch, arm, guard, body);
+        self.either_of(vec![made], false);
+        done
+    }
+
+    /// Runs `body` as one of several arms: the next one sees what was there before all of them.
+    pub(super) fn one_arm<T>(
+        &mut self,
+        branch: u32,
+        arm: u16,
+        guard: &Origins,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Made) {
+        let (path, guards) = (self.here.path.len(), self.here.guards.len());
+        let (present, changes) = (self.here.present.len(), self.changes.len());
+        self.here.path.push((branch, arm));
+        self.here.guards.push(guard.clone());
+        self.here.depth += 1;
+        let done = body(self);
+        self.here.depth -= 1;
+        self.here.path.truncate(path);
+        self.here.guards.truncate(guards);
+        self.here.present.truncate(present);
+        (done, self.taken_back(changes))
+    }
+
     /// Assigns to the variable where it is declared; `false` if it is not.
     pub(super) fn set_variable(&mut self, scope: &Rc<Vars>, name: &str, value: &Value) -> bool {
         let mut at = scope;
@@ -177,7 +205,8 @@ impl Engine<'_> {
     fn lasting(&mut self, value: &Value, known: &mut BTreeMap<EventId, Option<EventId>>, deep: u32) -> Value {
         let mut origins = Origins::default();
         for id in value.origins.iter() {
-            let lasting = if id >= super::EARLY { Some(id) } else { *known.entry(id).or_insert_with(|| self.early_id(id)) };
+            let lasting =
+                if id >= super::EARLY { Some(id) } else { *known.entry(id).or_insert_with(|| self.early_id(id)) };
             origins = lasting.map_or_else(|| origins.clone(), |id| origins.with(&Origins::one(id)));
         }
         let mut shape = value.shape.clone();

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use super::again::leaves;
 use super::caught::{is_refused, takes_empty};
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::value::{Origins, Scope as Vars, Value};
 use super::{Engine, EventId, Frame};
-use super::again::leaves;
 use crate::hir::{Handler, Stmt, StmtKind};
 
 /// From the end of the call on: it is not known yet.

@@ -76,9 +76,7 @@ impl Bound {
                 self.values.iter().find_map(|value| value.option(name)).map(|v| v.deep_origins()).unwrap_or_default()
             }
             Operand::Other(parts) => parts.iter().fold(Origins::default(), |all, part| all.with(&self.origins(part))),
-            Operand::Placeholder(_) => {
-                self.value(operand).map_or_else(|| self.rest.clone(), Value::deep_origins)
-            }
+            Operand::Placeholder(_) => self.value(operand).map_or_else(|| self.rest.clone(), Value::deep_origins),
             _ => self.value(operand).map(Value::deep_origins).unwrap_or_default(),
         }
     }

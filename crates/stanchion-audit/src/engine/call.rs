@@ -13,26 +13,6 @@ use crate::models::Words;
 /// Arguments with their keywords.
 pub(super) type Args = Vec<(Option<Rc<str>>, Value)>;
 
-impl Frame {
-    pub(super) fn new(file: usize, function: usize, site: Site, this: Option<Value>) -> Self {
-        Self {
-            file,
-            function,
-            site,
-            guards: 0,
-            depth: 0,
-            lock: None,
-            untaken: Vec::new(),
-            throws: false,
-            endless: 0,
-            this,
-            returned: None,
-            deferred: Vec::new(),
-            at_yield: None,
-        }
-    }
-}
-
 impl Engine<'_> {
     /// The value of an expression that nobody waits for here.
     pub(super) fn kept(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
@@ -158,18 +138,6 @@ impl Engine<'_> {
             Shape::Api(_) | Shape::Query(_) => self.call_method(callee, "()", args, span),
             _ => self.call_unknown(callee, args, span),
         }
-    }
-
-    /// A method of one of several objects.
-    fn call_one_of(&mut self, several: &[Value], args: &Args, span: Span) -> Value {
-        let branch = self.new_branch();
-        let mut back: Option<Value> = None;
-        for (index, one) in several.iter().enumerate() {
-            let arm = u16::try_from(index).unwrap_or(u16::MAX);
-            let given = self.arm(branch, arm, &Origins::default(), |engine| engine.invoke(one, args.clone(), false, span));
-            back = Some(back.map_or_else(|| given.clone(), |all| all.join(&given)));
-        }
-        back.unwrap_or_else(Value::null)
     }
 
     /// Runs an entry point.

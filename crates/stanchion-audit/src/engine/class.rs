@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
+use super::eval::is_javascript;
 use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{CALLS_DEEP, Engine, Frame, Site};
-use crate::hir::{ClassId, ExprKind, Language};
+use crate::hir::{ClassId, ExprKind, Function, Language};
 
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
@@ -173,6 +174,28 @@ impl Engine<'_> {
             }
         }
         this.from(&given)
+    }
+
+    /// A function of an object literal: its `this` is the object that it is called on.
+    pub(super) fn as_method(&self, found: Value, of: &Value) -> Value {
+        let Shape::Func(closure) = &found.shape else { return found };
+        let own = self.module(closure.file).functions.get(closure.function);
+        let is_method = |function: &Function| function.class.is_none() && !function.is_arrow;
+        if !is_javascript(self.language(closure.file)) || !own.is_some_and(is_method) {
+            return found;
+        }
+        let Closure { file, function, ref scope, .. } = **closure;
+        let closure = Closure { file, function, scope: Rc::clone(scope), this: Some(of.clone()) };
+        Value { shape: Shape::Func(Rc::new(closure)), ..found }
+    }
+
+    /// What CommonJS exports as a whole: `module.exports = new Store()` is what `require` gives.
+    pub(super) fn whole(&mut self, file: usize) -> Option<Value> {
+        if !is_javascript(self.language(file)) || self.program.export(file, "default").is_none() {
+            return None;
+        }
+        let whole = self.exported(file, "default");
+        (!matches!(whole.shape, Shape::File(_))).then_some(whole)
     }
 
     fn base_constructor(&mut self, file: usize, class: ClassId) -> Option<(usize, usize)> {

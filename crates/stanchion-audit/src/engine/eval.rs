@@ -172,7 +172,7 @@ impl Engine<'_> {
             Shape::Object(object) => {
                 let found = object.fields.borrow().get(name).cloned();
                 if let Some(found) = found {
-                    let found = found.from(&of.origins);
+                    let found = self.as_method(found, of).from(&of.origins);
                     if object.shared && !self.here.early && self.is_read(&found) {
                         return self.memory_read(&format!("{}.{name}", of.name), found, span);
                     }
@@ -197,14 +197,7 @@ impl Engine<'_> {
                 Some(whole) => self.member(&whole, name, span),
                 None => self.exported(*file, name),
             },
-            Shape::Either(several) => {
-                let parts: Vec<Value> = several.iter().map(|one| self.member(one, name, span)).collect();
-                if parts.iter().all(|part| part.closure().is_some()) {
-                    return Value::of(Shape::Either(parts.into()), format!("{}.{name}", of.name)).from(&of.origins);
-                }
-                let joined = parts.into_iter().reduce(|all, one| all.join(&one));
-                joined.unwrap_or_else(Value::null).from(&of.origins)
-            }
+            Shape::Either(several) => self.member_of_one(&Rc::clone(several), of, name, span),
             Shape::Class(file, class) => self.static_member(*file, *class, name, of),
             Shape::Package(package) => {
                 let path = format!("{package}.{name}");
@@ -242,15 +235,6 @@ impl Engine<'_> {
                 Value::of(Shape::Method(Rc::new(of.clone()), name.into()), path).from(&of.deep_origins())
             }
         }
-    }
-
-    /// What CommonJS exports as a whole: `module.exports = new Store()` is what `require` gives.
-    pub(super) fn whole(&mut self, file: usize) -> Option<Value> {
-        if !is_javascript(self.language(file)) || self.program.export(file, "default").is_none() {
-            return None;
-        }
-        let whole = self.exported(file, "default");
-        (!matches!(whole.shape, Shape::File(_))).then_some(whole)
     }
 
     fn object(&mut self, of: Option<&str>, fields: &[(Option<String>, Expr)], span: Span, scope: &Rc<Vars>) -> Value {

@@ -157,34 +157,6 @@ impl Engine<'_> {
         }
     }
 
-    /// Runs `body` as one arm of a branch, which may be taken or not.
-    pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
-        let (done, made) = self.one_arm(branch, arm, guard, body);
-        self.either_of(vec![made], false);
-        done
-    }
-
-    /// Runs `body` as one of several arms: the next one sees what was there before all of them.
-    pub(super) fn one_arm<T>(
-        &mut self,
-        branch: u32,
-        arm: u16,
-        guard: &Origins,
-        body: impl FnOnce(&mut Self) -> T,
-    ) -> (T, Made) {
-        let (path, guards) = (self.here.path.len(), self.here.guards.len());
-        let (present, changes) = (self.here.present.len(), self.changes.len());
-        self.here.path.push((branch, arm));
-        self.here.guards.push(guard.clone());
-        self.here.depth += 1;
-        let done = body(self);
-        self.here.depth -= 1;
-        self.here.path.truncate(path);
-        self.here.guards.truncate(guards);
-        self.here.present.truncate(present);
-        (done, self.taken_back(changes))
-    }
-
     pub(super) fn new_branch(&mut self) -> u32 {
         self.branches += 1;
         self.branches

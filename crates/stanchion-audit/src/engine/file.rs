@@ -209,7 +209,8 @@ fn spelled(name: &Rc<str>) -> Rc<str> {
             continue;
         }
         // A hole that is all of this part.
-        let inner = part.strip_prefix("${").and_then(|part| part.strip_suffix('}')).filter(|inner| !inner.contains("${"));
+        let inner =
+            part.strip_prefix("${").and_then(|part| part.strip_suffix('}')).filter(|inner| !inner.contains("${"));
         if at > 0 && !whole.ends_with('/') && !(relative && whole.is_empty()) {
             whole.push('/');
         }

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use super::Engine;
 use super::call::Args;
 use super::class::BASES_DEEP;
-use super::value::{EITHER_MOST, Object, Origins, Scope as Vars, Shape, Value};
+use super::either::EITHER_MOST;
+use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language};
 
 impl Engine<'_> {

@@ -15,10 +15,12 @@ mod caught;
 mod class;
 mod condition;
 mod declare;
+mod either;
 mod eval;
 mod event;
 mod exec;
 mod file;
+mod frame;
 mod given;
 mod import;
 mod key;
@@ -40,6 +42,7 @@ use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS,
 pub(crate) use self::call::path_of;
 use self::event::Held;
 pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
+use self::frame::{AtYield, Chain, Frame};
 use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
 pub(crate) use self::value::{EventId, Origins, UNIQUE};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
@@ -192,45 +195,6 @@ struct Here {
     /// Calls around whose promise is only kept: whoever called goes on at their first pause.
     apart: u32,
     early: bool,
-}
-
-/// A call that is being followed.
-struct Frame {
-    file: usize,
-    function: FunctionId,
-    /// Where it was called.
-    site: Site,
-    /// Conditions around the call.
-    guards: usize,
-    depth: u32,
-    /// A lock that is held until it ends.
-    lock: Option<Rc<str>>,
-    /// Lock files that it may go on without.
-    untaken: Vec<EventId>,
-    /// It ends with an exception, wherever it did not return before.
-    throws: bool,
-    /// Loops around that end only by leaving.
-    endless: u32,
-    this: Option<Value>,
-    returned: Option<Value>,
-    deferred: Vec<(crate::hir::Expr, Rc<Vars>)>,
-    /// For a context manager: what runs at its `yield`.
-    at_yield: Option<AtYield>,
-}
-
-/// See [`Engine::chains`].
-struct Chain {
-    behind: Origins,
-    first: usize,
-    last: usize,
-    mark: EventId,
-}
-
-struct AtYield {
-    body: Rc<[crate::hir::Stmt]>,
-    bind: Option<crate::hir::Pattern>,
-    scope: Rc<Vars>,
-    frame: usize,
 }
 
 impl<'p> Engine<'p> {

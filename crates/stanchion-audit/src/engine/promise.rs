@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::call::Args;
 use super::caught::gives_empty;
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
 use super::known::Known;
-use super::call::Args;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Words;
@@ -118,9 +118,9 @@ impl Engine<'_> {
         let before = value.origins.iter().filter_map(|id| self.events.get(id as usize)).find_map(|read| {
             let resource = read.resource.as_ref().filter(|r| r.kind == Kind::Memory)?;
             let frames = self.frames.len();
-            self.turns.iter().position(|(name, depth, write)| {
-                *name == resource.name && *depth == frames && read.id < *write
-            })
+            self.turns
+                .iter()
+                .position(|(name, depth, write)| *name == resource.name && *depth == frames && read.id < *write)
         });
         if let Some(at) = before {
             let (name, ..) = self.turns.swap_remove(at);

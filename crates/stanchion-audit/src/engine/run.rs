@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use super::eval::is_javascript;
 use super::event::{Event, Kind, Site, What};
-use super::value::{Closure, Shape, Value};
+use super::value::{Closure, Scope as Vars, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::each::each_in;
-use crate::program::Program;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
+use crate::program::Program;
 
 /// Handlers of one program, and those that one line registers.
 const ROOTS_MOST: usize = 4_000;
@@ -100,6 +100,7 @@ impl Engine<'_> {
         let scope = self.load(file);
         let this = match found.class {
             Some(class) if !found.is_static => Some(self.instance(file, class)),
+            None if is_javascript(module.language) && !found.is_arrow => holder(&scope, file, function),
             _ => None,
         };
         let name: Rc<str> = found.name.as_str().into();
@@ -170,6 +171,19 @@ impl Engine<'_> {
         };
         params.iter().map(|param| (None, symbol(param))).collect()
     }
+}
+
+/// The object of the module that a function is a method of.
+fn holder(scope: &Vars, file: usize, function: FunctionId) -> Option<Value> {
+    let has = |value: &&Value| {
+        let object = value.object().filter(|object| object.class.is_none());
+        object.is_some_and(|object| {
+            let fields = object.fields.borrow();
+            let mut methods = fields.values().filter_map(Value::closure);
+            methods.any(|method| (method.file, method.function) == (file, function))
+        })
+    };
+    scope.vars.borrow().values().map(|found| &found.value).find(has).cloned()
 }
 
 /// All functions; those that only others of the file can call come last: what they do depends on who calls them.

@@ -20,8 +20,6 @@ const ORIGINS_MOST: usize = 32;
 pub(super) const NAME_MOST: usize = 160;
 /// Results of one function.
 const JOINED_MOST: usize = 8;
-/// Classes of which one variable can be.
-pub(super) const EITHER_MOST: usize = 4;
 /// Functions inside functions inside functions.
 const WRAPPED_DEEP: usize = 8;
 /// Text of the program keeps so much more: it may be a statement.
@@ -270,7 +268,7 @@ impl Value {
             let items: Vec<Self> = one.iter().zip(two.iter()).map(|(one, two)| one.join(two)).collect();
             return Self { origins, shape: Shape::List(items.into()), name: Rc::clone(&other.name) };
         }
-        if let Some(several) = either(self, other) {
+        if let Some(several) = super::either::either(self, other) {
             return Self { origins, shape: Shape::Either(several), name: Rc::clone(&other.name) };
         }
         // What is known of one of them is better than nothing; of two that are known, the later one counts. What the
@@ -354,26 +352,6 @@ impl Value {
         add(self, 3, &mut all);
         all
     }
-}
-
-/// Objects of different classes, if these are such; the later one of each class counts.
-fn either(one: &Value, other: &Value) -> Option<Rc<[Value]>> {
-    fn add(value: &Value, all: &mut Vec<Value>) -> bool {
-        let class = |value: &Value| value.object().and_then(|object| object.class);
-        match &value.shape {
-            Shape::Object(object) if object.class.is_some() => {
-                match all.iter_mut().find(|old| class(old) == object.class) {
-                    Some(old) => *old = value.clone(),
-                    None => all.push(value.clone()),
-                }
-                true
-            }
-            Shape::Either(several) => several.iter().all(|value| add(value, all)),
-            _ => false,
-        }
-    }
-    let mut all = Vec::new();
-    (add(one, &mut all) && add(other, &mut all) && (2..=EITHER_MOST).contains(&all.len())).then(|| all.into())
 }
 
 /// Names in a row; further ones are left out when it has become long.

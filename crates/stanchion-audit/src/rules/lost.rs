@@ -15,8 +15,7 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
         let by_value = write.deps.iter().rev().filter(|_| !how.relative);
         // What the store computes itself is only wrong if it should not have been done at all.
         // That a row was there is no reason to fear for what is written.
-        let by_guard =
-            write.guards.iter().rev().filter(|_| kind == Kind::Table && how.decided);
+        let by_guard = write.guards.iter().rev().filter(|_| kind == Kind::Table && how.decided);
         let reads = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
             matches!(read.what, What::Read { .. })
                 && read.resource.as_ref().is_some_and(|r| r.is(resource))
@@ -262,9 +261,9 @@ fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
 /// What is fetched anew when it has become old: whoever fetches it twice has it twice.
 fn is_timed(case: &Case<'_>, write: &Event) -> bool {
     let stamped = |read: &Event| {
-        case.events().iter().any(|e| {
-            matches!(&e.what, What::Write(how) if how.stamp) && e.resource == read.resource && e.meets(write)
-        })
+        case.events()
+            .iter()
+            .any(|e| matches!(&e.what, What::Write(how) if how.stamp) && e.resource == read.resource && e.meets(write))
     };
     let looks = write.guards.iter().filter(|id| !write.deps.contains(*id)).filter_map(|id| case.trace.event(id));
     looks.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)).any(stamped)

@@ -19,6 +19,7 @@ impl<'t> Lower<'t> {
             parent: Some(self.function),
             is_async: has("async"),
             is_generator: has("*"),
+            is_arrow: node.kind() == "arrow_function",
             is_getter: has("get") || has("static get"),
             is_private: self.is_private(node),
             is_static: has("static") || has("static get"),
