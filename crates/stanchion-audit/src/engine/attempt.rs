@@ -50,9 +50,10 @@ impl Engine<'_> {
     /// A call has ended: lock files that it can have gone on without.
     pub(super) fn gone_on(&mut self, frame: Option<&Frame>) {
         let Some(frame) = frame.filter(|frame| !frame.throws && !frame.untaken.is_empty()) else { return };
-        for event in self.log_mut().iter_mut().filter(|event| frame.untaken.contains(&event.id)) {
-            if let What::Write(how) = &mut event.what {
-                how.open = true;
+        for (id, from) in &frame.untaken {
+            let made = self.log_mut().iter_mut().find(|event| event.id == *id);
+            if let Some(What::Write(how)) = made.map(|event| &mut event.what) {
+                how.open = Some(*from);
             }
         }
     }
@@ -73,14 +74,14 @@ impl Engine<'_> {
     }
 
     /// Whoever could not make the file goes on behind this handler, and not to another try.
-    fn untaken(&mut self, first: usize, handler: &Handler, ends: Flow) {
+    fn untaken(&mut self, first: usize, from: EventId, handler: &Handler, ends: Flow) {
         let stays = self.frames.last().is_some_and(|frame| frame.endless > 0) && !leaves(&handler.body);
         if ends == Flow::Leaves || stays {
             return;
         }
         let log = if self.here.early { &self.early } else { &self.events };
         let made = log.iter().skip(first).filter(|event| event.is_made_file() && !event.handler);
-        let made: Vec<EventId> = made.map(|event| event.id).collect();
+        let made: Vec<(EventId, EventId)> = made.map(|event| (event.id, from)).collect();
         if let Some(frame) = self.frames.last_mut() {
             frame.untaken.extend(made);
         }
@@ -125,7 +126,7 @@ impl Engine<'_> {
         let (path_after, guards_after) =
             (self.here.path.split_off(path.min(self.here.path.len())), self.here.guards.len());
         let after = self.here.held.clone();
-        let mut caught = Flow::Leaves;
+        let (mut caught, tried_until) = (Flow::Leaves, self.next_id());
         // A check that fails by an exception has answered.
         let checks = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Check));
         let asked = checks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
@@ -158,7 +159,7 @@ impl Engine<'_> {
             if ends == Flow::Next {
                 caught = Flow::Next;
             }
-            self.untaken(first, handler, ends);
+            self.untaken(first, tried_until, handler, ends);
             if ends == Flow::Leaves { &mut left } else { &mut stays }.push(made);
         }
         self.either_of(stays, true);

@@ -143,8 +143,10 @@ pub(crate) struct Write {
     pub(crate) decided: bool,
     /// It says only when that was.
     pub(crate) stamp: bool,
-    /// Whoever cannot make it goes on all the same.
-    pub(crate) open: bool,
+    /// Whoever cannot make it goes on all the same, from this event on.
+    pub(crate) open: Option<EventId>,
+    /// No thing that somebody has to give back: a record, or what is fetched anew after some time.
+    pub(crate) data: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
 }

@@ -17,8 +17,8 @@ pub(super) struct Frame {
     pub(super) depth: u32,
     /// A lock that is held until it ends.
     pub(super) lock: Option<Rc<str>>,
-    /// Lock files that it may go on without.
-    pub(super) untaken: Vec<EventId>,
+    /// Lock files that it may go on without, and from where on.
+    pub(super) untaken: Vec<(EventId, EventId)>,
     /// It ends with an exception, wherever it did not return before.
     pub(super) throws: bool,
     /// Loops around that end only by leaving.

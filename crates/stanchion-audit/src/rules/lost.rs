@@ -229,6 +229,15 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if looked.into_iter().any(|e| matches!(e.what, What::Read { .. }) && case.window(e, write).is_none()) {
             continue;
         }
+        let made = write
+            .deps
+            .iter()
+            .filter_map(|id| case.trace.event(id))
+            .any(|e| matches!(&e.what, What::Effect(effect) if !effect.safe));
+        // Whoever fetches what is not there yet twice has it twice.
+        if how.data && !how.inserts && !made && !write.deps.contains(read.id) {
+            continue;
+        }
         if comes_from_outside(case, read, write) || is_alone(case, resource, write) || is_timed(case, write) {
             continue;
         }

@@ -1,7 +1,7 @@
 //! RC207 - RC209: locks that people make themselves, or go on without.
 
 use super::{Case, Hit};
-use crate::engine::{Event, EventId, Kind, Resource, Scope, UNIQUE, What};
+use crate::engine::{Event, EventId, Kind, Resource, Scope, UNIQUE, What, Write};
 
 fn hit(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, scope: Scope, text: (&str, &str)) -> Hit {
     let resource = write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.clone());
@@ -128,17 +128,22 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
 
 /// The same with a file that is made if there is none, and removed in the end.
 fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    let is_open = |e: &&Event| matches!(&e.what, What::Write(how) if how.open && how.creates);
-    for taken in case.events().iter().filter(is_open) {
+    for taken in case.events() {
+        let What::Write(Write { open: Some(from), creates: true, .. }) = &taken.what else { continue };
         let is_own = taken.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
-        let inside = |e: &&Event| !e.handler && e.held.iter().any(|held| held.region == taken.id);
+        let inside = |e: &&Event| e.id >= *from && !e.handler && e.held.iter().any(|held| held.region == taken.id);
         let acts = |e: &&Event| {
             let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory) && e.resource != taken.resource;
             let is_own = e.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
             lasting && !is_own && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
         };
         let Some(write) = case.events().iter().filter(inside).find(acts).filter(|_| !is_own) else { continue };
-        if write.guards.contains(taken.id) || hits.iter().any(|hit| hit.code == "RC209" && hit.write == write.site) {
+        // Who has tried anew meanwhile has another answer.
+        let anew = case.between(*from, write.id).iter().any(|e| e.is_made_file() && e.resource == taken.resource);
+        if anew
+            || write.guards.contains(taken.id)
+            || hits.iter().any(|hit| hit.code == "RC209" && hit.write == write.site)
+        {
             continue;
         }
         let text =
