@@ -50,7 +50,10 @@ pub fn judge(paths: &[String], cluster: bool) -> Vec<Said> {
     };
     let at = |site: Site| (program.path(site.file).to_owned(), site.span.line);
     let Ok(threads) = threads() else { return Vec::new() };
-    let found = threads.install(|| hits(&program, models, &schema, scope, because, &|_| {}));
+    // A thread of its own: one of another pool would begin with the next case while it waits for this one, and the next
+    // after that, until its stack is full.
+    let all = || threads.install(|| hits(&program, models, &schema, scope, because, &|_| {}));
+    let found = std::thread::scope(|scope| scope.spawn(all).join()).unwrap_or_else(|e| std::panic::resume_unwind(e));
     found
         .found
         .into_iter()

@@ -53,6 +53,8 @@ pub(crate) struct Module {
     pub(crate) comments: Vec<Comment>,
     /// Go: the package's name.
     pub(crate) package: Option<String>,
+    /// JavaScript: names of fields and methods that it asks of something else than `this`.
+    pub(crate) asked: std::collections::BTreeSet<String>,
     /// Lines on which the parser did not understand something.
     pub(crate) errors: Vec<u32>,
     /// Lines of source.
@@ -110,6 +112,8 @@ pub(crate) struct Class {
     pub(crate) name: String,
     /// What it extends, as written.
     pub(crate) bases: Vec<Expr>,
+    /// TypeScript: the interfaces that it says it implements.
+    pub(crate) implements: Vec<String>,
     /// Its methods and their functions. A constructor is called `constructor` in every language.
     pub(crate) methods: Vec<(String, FunctionId)>,
     /// Fields with what they begin with. Go and Rust: without a value, but with the type as written in `Field::type_text`.
@@ -152,6 +156,12 @@ pub(crate) struct Function {
     pub(crate) is_async: bool,
     /// `function*`, or a Python function with `yield`.
     pub(crate) is_generator: bool,
+    /// JavaScript's `() => …`: its `this` is that of what it stands in.
+    pub(crate) is_arrow: bool,
+    /// JavaScript's `get name()`: whoever reads it calls it.
+    pub(crate) is_getter: bool,
+    /// JavaScript's `#name`, TypeScript's `private`.
+    pub(crate) is_private: bool,
     /// A static or class method.
     pub(crate) is_static: bool,
     /// Its decorators; Rust: attributes such as `#[tool(...)]` as calls.

@@ -1,8 +1,10 @@
 //! All files of a program, and how they refer to each other.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rayon::prelude::*;
 
-use crate::hir::{Import, Imported, Language, Module};
+use crate::hir::{ClassId, Import, Imported, Language, Module};
 use crate::resolve::{Resolver, Target};
 
 /// A file that was understood.
@@ -30,6 +32,10 @@ pub(crate) struct Program {
     modules: Vec<Module>,
     imports: Vec<Vec<Meaning>>,
     resolver: Resolver,
+    /// Interfaces by name, with the classes that implement each.
+    implemented: BTreeMap<String, Vec<(usize, ClassId)>>,
+    /// See [`Module::asked`].
+    asked: BTreeSet<String>,
 }
 
 impl Program {
@@ -53,7 +59,16 @@ impl Program {
             .enumerate()
             .map(|(file, module)| module.imports.iter().map(|import| meaning(file, import)).collect())
             .collect();
-        Self { paths, modules, imports, resolver }
+        let mut implemented: BTreeMap<String, Vec<(usize, ClassId)>> = BTreeMap::new();
+        for (file, module) in modules.iter().enumerate() {
+            for (class, found) in module.classes.iter().enumerate() {
+                for name in &found.implements {
+                    implemented.entry(name.clone()).or_default().push((file, class));
+                }
+            }
+        }
+        let asked = modules.iter().flat_map(|module| module.asked.iter().cloned()).collect();
+        Self { paths, modules, imports, resolver, implemented, asked }
     }
 
     /// Gives the memory back: of many files, that takes several cores.
@@ -81,6 +96,16 @@ impl Program {
     /// Where an exported name is really defined, and its name there; `*` for a whole file.
     pub(crate) fn export(&self, file: usize, name: &str) -> Option<(usize, String)> {
         self.resolver.export_of(&self.modules, file, name)
+    }
+
+    /// The classes that say they implement this interface.
+    pub(crate) fn implements(&self, interface: &str) -> &[(usize, ClassId)] {
+        self.implemented.get(interface).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether somebody asks this of something else than `this`.
+    pub(crate) fn is_asked(&self, name: &str) -> bool {
+        self.asked.contains(name)
     }
 
     /// Files that see each other's names without importing them.

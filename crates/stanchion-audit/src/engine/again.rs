@@ -24,6 +24,13 @@ pub(super) fn is_retry(found: &Loop) -> bool {
         }
 }
 
+/// A loop that ends only by leaving.
+pub(super) fn is_endless(found: &Loop) -> bool {
+    let always =
+        |cond: &Expr| matches!(&cond.kind, ExprKind::Bool(true)) || matches!(&cond.kind, ExprKind::Num(n) if n == "1");
+    found.each.is_none() && found.cond.as_ref().is_none_or(always)
+}
+
 /// Whether what is tried is about this variable.
 fn tried(body: &[Stmt], item: &str) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
@@ -81,7 +88,8 @@ fn is_last(pattern: &Pattern, name: &str) -> bool {
     }
 }
 
-fn leaves(body: &[Stmt]) -> bool {
+/// Whether it returns, or leaves the loop around it.
+pub(super) fn leaves(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Return(_) | StmtKind::Break => true,
         StmtKind::Block(body) => leaves(body),

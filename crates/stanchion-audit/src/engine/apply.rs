@@ -262,6 +262,14 @@ impl Engine<'_> {
         let hints = hints(known.args);
         if let Some(handler) = handler {
             self.register(entry, &name, &handler, hints, known.span);
+            return self.result(known);
+        }
+        // Or they stand in an object beside what describes them.
+        for object in known.args.iter().filter_map(|(_, arg)| arg.object()) {
+            let fields: Vec<Value> = object.fields.borrow().values().cloned().collect();
+            for handler in fields.iter().filter(|field| field.closure().is_some()) {
+                self.register(entry, &name, handler, hints.clone(), known.span);
+            }
         }
         self.result(known)
     }

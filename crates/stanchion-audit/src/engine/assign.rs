@@ -39,7 +39,7 @@ impl Engine<'_> {
                 let depth = self.here.depth;
                 if self.is_local(name) {
                     if scope.vars.borrow().contains_key(name.as_str()) {
-                        self.set(scope, name, value, depth);
+                        self.set_variable(scope, name, value);
                     } else {
                         // Wherever it is first assigned, it is one variable for all branches.
                         let base = self.frames.last().map_or(0, |frame| frame.depth);
@@ -49,7 +49,7 @@ impl Engine<'_> {
                 }
                 let shared = scope.find(name).is_some_and(|(_, module)| module);
                 let stored = if shared { value.shared() } else { value.clone() };
-                if self.set(scope, name, &stored, depth) {
+                if self.set_variable(scope, name, &stored) {
                     if shared && !self.here.early {
                         self.memory_written(&self.variable_name(name), value, self.at);
                     }
@@ -114,6 +114,13 @@ impl Engine<'_> {
 
     pub(super) fn set_field(&mut self, of: &Value, name: &str, value: &Value, span: Span) {
         self.tracked_set(of, name, value, span);
+        if let Shape::Class(file, class) = of.shape {
+            let statics = self.statics_of(file, class, &of.name);
+            return self.set_field(&statics, name, value, span);
+        }
+        if let Shape::Either(several) = &of.shape {
+            return several.iter().for_each(|one| self.set_field(one, name, value, span));
+        }
         let Some(object) = of.object() else {
             self.put_into_unknown(of, value, span);
             return;
@@ -124,13 +131,7 @@ impl Engine<'_> {
         if object.shared && !self.here.early {
             self.memory_written(&named(&format_args!("{}.{name}", of.name)), value, span);
         }
-        let old = object.fields.borrow().get(name).cloned();
-        // Joining looks at the fields of both, and one of them can hold this very object: nothing is borrowed then.
-        let new = match old {
-            Some(old) if self.here.depth > 0 => old.join(value),
-            _ => value.clone(),
-        };
-        self.put(object, name, new);
+        self.put_field(&object.fields, object.shared, name, value);
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
+use super::again::leaves;
 use super::caught::{is_refused, takes_empty};
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::value::{Origins, Scope as Vars, Value};
-use super::{Engine, EventId};
+use super::{Engine, EventId, Frame};
 use crate::hir::{Handler, Stmt, StmtKind};
 
 /// From the end of the call on: it is not known yet.
@@ -33,10 +34,28 @@ impl Engine<'_> {
         let guards = self.frames.last().map_or(0, |frame| frame.guards);
         let by_guards = self.here.guards.iter().skip(guards).fold(Origins::default(), |all, one| all.with(one));
         let Some(first) = self.here.tries.last() else { return by_guards };
-        let tried =
-            self.log().iter().skip(*first).filter(|event| matches!(event.what, What::Read { .. } | What::Check));
+        let asks = |event: &&Event| matches!(event.what, What::Read { .. } | What::Check) || event.is_made_file();
+        let tried = self.log().iter().skip(*first).filter(asks);
         let by_guards = self.here.tried.last().map_or_else(|| by_guards.clone(), |tried| by_guards.with(tried));
         tried.fold(by_guards, |all, event| all.with(&Origins::one(event.id)))
+    }
+
+    /// Files that the innermost `try` has made so far, where there was none: what is returned there tells of it.
+    pub(super) fn created(&self) -> Origins {
+        let Some(first) = self.here.tries.last() else { return Origins::default() };
+        let made = self.log().iter().skip(*first).filter(|event| event.is_made_file());
+        made.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)))
+    }
+
+    /// A call has ended: lock files that it can have gone on without.
+    pub(super) fn gone_on(&mut self, frame: Option<&Frame>) {
+        let Some(frame) = frame.filter(|frame| !frame.throws && !frame.untaken.is_empty()) else { return };
+        for (id, from) in &frame.untaken {
+            let made = self.log_mut().iter_mut().find(|event| event.id == *id);
+            if let Some(What::Write(how)) = made.map(|event| &mut event.what) {
+                how.open = Some(*from);
+            }
+        }
     }
 
     /// What was inserted since then, or is committed since then, is inserted once: the database sees to it.
@@ -54,6 +73,20 @@ impl Engine<'_> {
         }
     }
 
+    /// Whoever could not make the file goes on behind this handler, and not to another try.
+    fn untaken(&mut self, first: usize, from: EventId, handler: &Handler, ends: Flow) {
+        let stays = self.frames.last().is_some_and(|frame| frame.endless > 0) && !leaves(&handler.body);
+        if ends == Flow::Leaves || stays {
+            return;
+        }
+        let log = if self.here.early { &self.early } else { &self.events };
+        let made = log.iter().skip(first).filter(|event| event.is_made_file() && !event.handler);
+        let made: Vec<(EventId, EventId)> = made.map(|event| (event.id, from)).collect();
+        if let Some(frame) = self.frames.last_mut() {
+            frame.untaken.extend(made);
+        }
+    }
+
     pub(super) fn attempt(
         &mut self,
         body: &[Stmt],
@@ -67,6 +100,8 @@ impl Engine<'_> {
         let first = self.log().len();
         self.here.tries.push(first);
         self.here.tried.push(Origins::default());
+        let changes = self.changes.len();
+        self.here.depth += 1;
         let mut flow = self.block(body, scope);
         let words = self.words();
         if let Some(handler) = handlers.iter().find(|handler| takes_empty(words, handler)) {
@@ -83,10 +118,15 @@ impl Engine<'_> {
         if flow == Flow::Next {
             flow = self.block(otherwise, scope);
         }
+        self.here.depth -= 1;
+        // Where something fails, what it should have given has not been assigned.
+        let tried_to = self.taken_back(changes);
+        let (mut stays, mut left) = (Vec::new(), Vec::new());
+        if flow == Flow::Leaves { &mut left } else { &mut stays }.push(tried_to);
         let (path_after, guards_after) =
             (self.here.path.split_off(path.min(self.here.path.len())), self.here.guards.len());
         let after = self.here.held.clone();
-        let mut caught = Flow::Leaves;
+        let (mut caught, tried_until) = (Flow::Leaves, self.next_id());
         // A check that fails by an exception has answered.
         let checks = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Check));
         let asked = checks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
@@ -107,7 +147,7 @@ impl Engine<'_> {
             self.here.held.clone_from(&before);
             self.here.handler += 1;
             let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
-            let ends = self.arm(branch, 0, &failed, |engine| {
+            let (ends, made) = self.one_arm(branch, 0, &failed, |engine| {
                 let inner = engine.inside(scope);
                 if let Some(name) = &handler.name {
                     engine.bind(name, &Value::unknown("$error"), &inner);
@@ -119,7 +159,11 @@ impl Engine<'_> {
             if ends == Flow::Next {
                 caught = Flow::Next;
             }
+            self.untaken(first, tried_until, handler, ends);
+            if ends == Flow::Leaves { &mut left } else { &mut stays }.push(made);
         }
+        self.either_of(stays, true);
+        left.into_iter().for_each(|made| self.left_behind(made));
         self.here.tries.pop();
         self.here.tried.pop();
         self.here.held = after;
@@ -128,7 +172,8 @@ impl Engine<'_> {
         self.here.always += 1;
         let last = self.block(finally, scope);
         self.here.always -= 1;
-        if caught == Flow::Next {
+        // What was not followed to its end has not given back what it took.
+        if caught == Flow::Next && !self.cut {
             let still: Vec<_> = self.here.held.iter().map(|held| held.region).collect();
             let taken = self.log_mut().iter_mut().skip(first).filter(|event| still.contains(&event.id));
             for event in taken {

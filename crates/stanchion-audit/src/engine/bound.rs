@@ -11,6 +11,8 @@ pub(super) struct Bound {
     pub(super) names: Vec<String>,
     pub(super) holes: Vec<Value>,
     pub(super) values: Vec<Value>,
+    /// Of what else is bound, nobody knows where.
+    pub(super) rest: Origins,
 }
 
 /// Text and holes of a value's name.
@@ -74,6 +76,7 @@ impl Bound {
                 self.values.iter().find_map(|value| value.option(name)).map(|v| v.deep_origins()).unwrap_or_default()
             }
             Operand::Other(parts) => parts.iter().fold(Origins::default(), |all, part| all.with(&self.origins(part))),
+            Operand::Placeholder(_) => self.value(operand).map_or_else(|| self.rest.clone(), Value::deep_origins),
             _ => self.value(operand).map(Value::deep_origins).unwrap_or_default(),
         }
     }
@@ -83,8 +86,10 @@ impl Bound {
         let set = statement.set.iter().map(|set| &set.operand);
         let inserted = statement.insert.iter().map(|(_, operand)| operand);
         let from = set.chain(inserted).fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
-        if statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
-            return self.values.iter().fold(from, |all, value| all.with(&value.deep_origins()));
+        // Columns that were put together: what is bound to them is anything.
+        let any = statement.set.iter().any(|set| set.column == "*");
+        if any || statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
+            return self.values.iter().fold(from.with(&self.rest), |all, value| all.with(&value.deep_origins()));
         }
         from
     }

@@ -14,23 +14,6 @@ use crate::models::Words;
 /// Arguments with their keywords.
 pub(super) type Args = Vec<(Option<Rc<str>>, Value)>;
 
-impl Frame {
-    pub(super) fn new(file: usize, function: usize, site: Site, this: Option<Value>) -> Self {
-        Self {
-            file,
-            function,
-            site,
-            guards: 0,
-            depth: 0,
-            lock: None,
-            this,
-            returned: None,
-            deferred: Vec::new(),
-            at_yield: None,
-        }
-    }
-}
-
 impl Engine<'_> {
     /// The value of an expression that nobody waits for here.
     pub(super) fn kept(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
@@ -107,10 +90,10 @@ impl Engine<'_> {
                     // Whoever has the same map sees it.
                     if let Some(object) = found.value.object() {
                         let part = Value::unknown(format_args!("{name}[]")).from(origins);
-                        self.put(object, "[]", part);
+                        self.add_to_field(object, "[]", part);
                     }
                     let filled = if constant { Value::unknown(name) } else { found.value };
-                    self.set(scope, name, &filled.from(origins), self.here.depth);
+                    self.add_to_variable(scope, name, &filled.from(origins));
                 }
             }
             ExprKind::Member { of, name } => {
@@ -118,7 +101,7 @@ impl Engine<'_> {
                 if let Some(object) = of.object() {
                     let old = object.fields.borrow().get(name.as_str()).cloned();
                     let new = old.unwrap_or_else(|| Value::unknown(format_args!("{}.{name}", of.name))).from(origins);
-                    self.put(object, name, new);
+                    self.add_to_field(object, name, new);
                 }
             }
             _ => {}
@@ -146,6 +129,11 @@ impl Engine<'_> {
                 self.give_back(&Rc::clone(lock), true, span);
                 Value::null()
             }
+            Shape::File(file) if self.whole(*file).is_some() => {
+                let whole = self.whole(*file).unwrap_or_else(Value::null);
+                self.invoke(&whole, args, is_new, span)
+            }
+            Shape::Either(several) => self.call_one_of(&Rc::clone(several), &args, span),
             Shape::Wrapped(wrapped) => self.call_wrapped(&Rc::clone(wrapped), args, span),
             // A function of a modelled type: `knex("users")`, `limit(f)`.
             Shape::Api(_) | Shape::Query(_) => self.call_method(callee, "()", args, span),
@@ -177,6 +165,15 @@ impl Engine<'_> {
     /// Nobody knows what it does: what comes back may derive from all that was given, and functions that were given are
     /// called.
     pub(super) fn call_unknown(&mut self, callee: &Value, args: Args, span: Span) -> Value {
+        if let Some(kept) = self.resolved.get_mut(&callee.name) {
+            // The function that a promise's maker was given: its value is the promise's.
+            let value = args.into_iter().next().map_or_else(Value::null, |(_, value)| value);
+            *kept = Some(kept.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
+            return Value::null();
+        }
+        if let Some(made) = self.promise(callee, &args, span) {
+            return made;
+        }
         let mut origins = callee.deep_origins();
         for (_, arg) in &args {
             origins = origins.with(&arg.deep_origins());
@@ -232,7 +229,7 @@ impl Engine<'_> {
         if !self.here.early {
             self.visited.insert((file, function));
         }
-        let scope = Vars::inside(&closure.scope);
+        let scope = self.new_scope(&closure.scope);
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
         let frame = Frame { at_yield, guards, depth, ..Frame::new(file, function, site, closure.this.clone()) };
         self.frames.push(frame);
@@ -258,7 +255,9 @@ impl Engine<'_> {
             self.give_back(&lock, true, site.span);
         }
         let frame = self.frames.pop();
+        self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
+        self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());
         let back = frame.and_then(|frame| frame.returned);
         back.unwrap_or_else(Value::null)
     }

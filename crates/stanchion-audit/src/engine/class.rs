@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
+use super::eval::is_javascript;
 use super::name::word;
 use super::table::Table;
 use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{CALLS_DEEP, Engine, Frame, Site, share};
-use crate::hir::{ClassId, ExprKind, Language};
+use crate::hir::{ClassId, ExprKind, Function, Language};
 
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
@@ -33,7 +34,8 @@ impl Engine<'_> {
             if let Some((_, function)) = found.methods.iter().find(|(method, _)| method == name) {
                 let scope = self.load(at.0);
                 let decorators = self.module(at.0).functions.get(*function).map(|f| f.decorators.as_slice());
-                let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all));
+                let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all))
+                    || self.module(at.0).functions.get(*function).is_some_and(|f| f.is_getter);
                 let closure = Closure { file: at.0, function: *function, scope, this: Some(this.clone()) };
                 if is_property {
                     let site = Site { file: at.0, span: found.span };
@@ -64,6 +66,18 @@ impl Engine<'_> {
         self.static_of(file, class, name, of, BASES_DEEP)
     }
 
+    /// What a class has beside its methods, as an object.
+    pub(super) fn statics_of(&mut self, file: usize, class: ClassId, name: &str) -> Value {
+        if let Some(statics) = self.statics.get(&(file, class)) {
+            return statics.clone();
+        }
+        let object = Object::new(true);
+        self.objects.push(Rc::downgrade(&object.fields));
+        let statics = Value::of(Shape::Object(object), name);
+        self.statics.insert((file, class), statics.clone());
+        statics
+    }
+
     fn static_of(&mut self, file: usize, class: ClassId, name: &str, of: &Value, depth: u32) -> Value {
         let Some(depth) = depth.checked_sub(1) else { return Value::unknown(name) };
         let Some(found) = self.module(file).classes.get(class) else { return Value::unknown(name) };
@@ -72,6 +86,11 @@ impl Engine<'_> {
             let this = self.instances.get(&(file, class)).cloned();
             let closure = Closure { file, function: *function, scope, this };
             return Value::of(Shape::Func(Rc::new(closure)), format_args!("{}.{name}", of.name));
+        }
+        if let Some(statics) = self.statics.get(&(file, class)).cloned()
+            && statics.option(name).is_some()
+        {
+            return self.member(&statics, name, self.at);
         }
         // A column of a table, not what the column is declared with.
         let columns = self
@@ -214,11 +233,11 @@ impl Engine<'_> {
 
     /// What belongs to a class and not to its objects: it is made once.
     pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Statics {
-        if let Some(known) = self.statics.get(&(file, class)) {
+        if let Some(known) = self.belongings.get(&(file, class)) {
             return Rc::clone(known);
         }
         // Classes that need each other meet this one.
-        self.statics.insert((file, class), Rc::from([]));
+        self.belongings.insert((file, class), Rc::from([]));
         let Some(found) = self.module(file).classes.get(class) else { return Rc::from([]) };
         let scope = self.load(file);
         let may = share(self.early_left);
@@ -230,8 +249,30 @@ impl Engine<'_> {
             engine.frames.pop();
             all
         });
-        self.statics.insert((file, class), Rc::clone(&all));
+        self.belongings.insert((file, class), Rc::clone(&all));
         all
+    }
+
+    /// A function of an object literal: its `this` is the object that it is called on.
+    pub(super) fn as_method(&self, found: Value, of: &Value) -> Value {
+        let Shape::Func(closure) = &found.shape else { return found };
+        let own = self.module(closure.file).functions.get(closure.function);
+        let is_method = |function: &Function| function.class.is_none() && !function.is_arrow;
+        if !is_javascript(self.language(closure.file)) || !own.is_some_and(is_method) {
+            return found;
+        }
+        let Closure { file, function, ref scope, .. } = **closure;
+        let closure = Closure { file, function, scope: Rc::clone(scope), this: Some(of.clone()) };
+        Value { shape: Shape::Func(Rc::new(closure)), ..found }
+    }
+
+    /// What CommonJS exports as a whole: `module.exports = new Store()` is what `require` gives.
+    pub(super) fn whole(&mut self, file: usize) -> Option<Value> {
+        if !is_javascript(self.language(file)) || self.program.export(file, "default").is_none() {
+            return None;
+        }
+        let whole = self.exported(file, "default");
+        (!matches!(whole.shape, Shape::File(_))).then_some(whole)
     }
 
     fn base_constructor(&mut self, file: usize, class: ClassId) -> Option<(usize, usize)> {

@@ -176,7 +176,7 @@ impl Engine<'_> {
             Shape::Object(object) => {
                 let found = object.fields.borrow().get(name).cloned();
                 if let Some(found) = found {
-                    let found = found.from(&of.origins);
+                    let found = self.as_method(found, of).from(&of.origins);
                     if object.shared && !self.here.early && self.is_read(&found) {
                         return self.memory_read(&named(&format_args!("{}.{name}", of.name)), found, span);
                     }
@@ -192,13 +192,17 @@ impl Engine<'_> {
                     return Value::of(Shape::Method(Rc::new(base), word(name)), format_args!("{}.{name}", of.name));
                 }
                 let unknown = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
-                if object.shared && !self.here.early && object.class.is_some() {
+                if object.shared && !self.here.early {
                     let name = Rc::clone(&unknown.name);
                     return self.memory_read(&name, unknown, span);
                 }
                 unknown
             }
-            Shape::File(file) => self.exported(*file, name),
+            Shape::File(file) => match self.whole(*file).filter(|_| self.program.export(*file, name).is_none()) {
+                Some(whole) => self.member(&whole, name, span),
+                None => self.exported(*file, name),
+            },
+            Shape::Either(several) => self.member_of_one(&Rc::clone(several), of, name, span),
             Shape::Class(file, class) => self.static_member(*file, *class, name, of),
             Shape::Package(package) => {
                 let path = named(&format_args!("{package}.{name}"));
@@ -320,6 +324,10 @@ impl Engine<'_> {
                 let branch = self.new_branch();
                 let right = self.arm(branch, 0, &guard, |engine| engine.eval(right, scope));
                 let both = if op == "&&" { left.join(&right) } else { right.join(&left) };
+                // Of a condition all parts are known.
+                let name = (self.here.asking > 0 && op != "??").then(|| format!("{}{op}{}", left.name, right.name));
+                let both =
+                    name.map_or_else(|| both.clone(), |name| Value::of(both.shape.clone(), name).from(&both.origins));
                 both.from(&guard)
             }
             _ => {

@@ -48,10 +48,22 @@ impl Resource {
         self.kind == other.kind
             && self.name == other.name
             && match (&self.part, &other.part) {
-                (Some(one), Some(other)) => one == other,
+                (Some(one), Some(other)) => one == other || agree(one, other),
                 _ => true,
             }
     }
+}
+
+/// Whether two rows can be the same one: columns that both know have the same values, and there are such columns.
+fn agree(one: &str, other: &str) -> bool {
+    let known = |part: &str| -> Vec<(String, String)> {
+        let pairs = part.split(',').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(column, value)| (column.to_owned(), value.to_owned())).collect()
+    };
+    let (one, other) = (known(one), known(other));
+    let mut both = one.iter().filter_map(|(column, value)| Some((value, &other.iter().find(|(c, _)| c == column)?.1)));
+    let first = both.next();
+    first.is_some_and(|(a, b)| a == b) && both.all(|(a, b)| a == b)
 }
 
 /// A lock that is held, from one acquisition on.
@@ -129,6 +141,12 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
+    /// It says only when that was.
+    pub(crate) stamp: bool,
+    /// Whoever cannot make it goes on all the same, from this event on.
+    pub(crate) open: Option<EventId>,
+    /// No thing that somebody has to give back: a record, or what is fetched anew after some time.
+    pub(crate) data: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
 }
@@ -234,6 +252,12 @@ pub(crate) struct Event {
 }
 
 impl Event {
+    /// A file is made, if there is none.
+    pub(crate) fn is_made_file(&self) -> bool {
+        let is_file = self.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
+        is_file && matches!(&self.what, What::Write(how) if how.creates && how.from.is_none())
+    }
+
     /// Whether one execution can contain both.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         meet(&self.path, &other.path)

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::absent::if_absent;
-use super::again::{compared, is_retry};
+use super::again::{compared, is_endless, is_retry};
+use super::arms::Made;
 use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -32,7 +33,15 @@ fn declares(stmt: &Stmt) -> bool {
 impl Engine<'_> {
     /// A block's own variables; Python has none.
     pub(super) fn inside(&self, scope: &Rc<Vars>) -> Rc<Vars> {
-        if self.language(self.file()) == Language::Python { Rc::clone(scope) } else { Vars::inside(scope) }
+        match self.language(self.file()) {
+            Language::Python => Rc::clone(scope),
+            _ => self.new_scope(scope),
+        }
+    }
+
+    /// What functions that were made before any call from outside share is there for all calls.
+    pub(super) fn new_scope(&self, outer: &Rc<Vars>) -> Rc<Vars> {
+        if self.here.early { Vars::lasting(outer) } else { Vars::inside(outer) }
     }
 
     /// A block with variables of its own.
@@ -85,7 +94,10 @@ impl Engine<'_> {
                         let old = self.read_pattern(pattern, scope);
                         found = self.binary(op, &old, &found);
                     }
-                    self.assign(pattern, &found, scope, op.is_none());
+                    // A flag of this call tells what it was set because of.
+                    let flag = (op.is_none() && matches!(found.shape, Shape::Bool(_)) && is_own(pattern, scope))
+                        .then(|| found.clone().from(&self.answers()));
+                    self.assign(pattern, flag.as_ref().unwrap_or(&found), scope, op.is_none());
                 }
                 Flow::Next
             }
@@ -94,6 +106,7 @@ impl Engine<'_> {
                 if matches!(value.shape, Shape::Bool(_)) {
                     value = value.from(&self.answers());
                 }
+                value = value.from(&self.created());
                 if let Some(frame) = self.frames.last_mut() {
                     frame.returned =
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
@@ -103,6 +116,10 @@ impl Engine<'_> {
             StmtKind::Throw(value) => {
                 if let Some(value) = value {
                     self.eval(value, scope);
+                }
+                let depth = self.here.depth;
+                if let Some(frame) = self.frames.last_mut().filter(|frame| frame.depth == depth) {
+                    frame.throws = true;
                 }
                 Flow::Leaves
             }
@@ -151,21 +168,6 @@ impl Engine<'_> {
         }
     }
 
-    /// Runs `body` as one arm of a branch.
-    pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
-        let (path, guards) = (self.here.path.len(), self.here.guards.len());
-        let present = self.here.present.len();
-        self.here.path.push((branch, arm));
-        self.here.guards.push(guard.clone());
-        self.here.depth += 1;
-        let done = body(self);
-        self.here.depth -= 1;
-        self.here.path.truncate(path);
-        self.here.guards.truncate(guards);
-        self.here.present.truncate(present);
-        done
-    }
-
     pub(super) fn new_branch(&mut self) -> u32 {
         self.branches += 1;
         self.branches
@@ -183,11 +185,12 @@ impl Engine<'_> {
         let absent = if_absent(cond);
         let known = self.here.present.len();
         self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
-        let first = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
+        let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
         self.here.present.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
         self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
-        let second = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        self.either_of(vec![one, two], true);
         self.here.present.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
             self.here.conditions.truncate(conditions);
@@ -232,13 +235,13 @@ impl Engine<'_> {
         guard: &Origins,
         fails: bool,
         body: impl FnOnce(&mut Self) -> T,
-    ) -> T {
+    ) -> (T, Made) {
         if !fails {
-            return self.arm(branch, arm, guard, body);
+            return self.one_arm(branch, arm, guard, body);
         }
         self.here.handler += 1;
         let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
-        let done = self.arm(branch, arm, guard, body);
+        let done = self.one_arm(branch, arm, guard, body);
         self.here.handler_from = from;
         self.here.handler -= 1;
         done
@@ -282,12 +285,15 @@ impl Engine<'_> {
             self.bind(pattern, &item, &inner);
         }
         let retries = u32::from(is_retry(found));
+        let endless = u32::from(is_endless(found));
+        self.frames.last_mut().iter_mut().for_each(|frame| frame.endless += endless);
         self.here.retries += retries;
         let flow = self.arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
             engine.run_block(&found.step, &inner);
             flow
         });
+        self.frames.last_mut().iter_mut().for_each(|frame| frame.endless -= endless);
         self.here.retries -= retries;
         self.here.loops.pop();
         self.block(&found.otherwise, &inner);
@@ -304,11 +310,11 @@ impl Engine<'_> {
         body: fn(&mut Self, &[Stmt], &Rc<Vars>) -> T,
     ) -> Vec<T> {
         let (guard, branch) = (subject.deep_origins(), self.new_branch());
-        let mut all = Vec::with_capacity(arms.len());
+        let (mut all, mut assigned) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
         for (index, arm) in arms.iter().enumerate() {
             let number = u16::try_from(index).unwrap_or(u16::MAX);
             let inner = self.inside(scope);
-            all.push(self.arm(branch, number, &guard, |engine| {
+            let (done, made) = self.one_arm(branch, number, &guard, |engine| {
                 // Guards use what is bound.
                 if let Some(binds) = &arm.binds {
                     engine.assign(binds, subject, &inner, true);
@@ -317,8 +323,12 @@ impl Engine<'_> {
                     engine.eval(test, &inner);
                 }
                 body(engine, &arm.body, &inner)
-            }));
+            });
+            all.push(done);
+            assigned.push(made);
         }
+        let has_default = arms.iter().any(|arm| arm.tests.is_empty());
+        self.either_of(assigned, has_default && !arms.iter().any(|arm| arm.falls_through));
         all
     }
 
@@ -376,4 +386,9 @@ impl Engine<'_> {
         self.here.transaction = transaction;
         flow
     }
+}
+
+/// A variable that no other call sees.
+fn is_own(pattern: &Pattern, scope: &Rc<Vars>) -> bool {
+    matches!(pattern, Pattern::Name(name) if scope.find(name).is_none_or(|(_, shared)| !shared))
 }

@@ -15,11 +15,20 @@ impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
         let none = Origins::default();
         let at = known.at();
-        let path = at.as_ref().map_or_else(|| Rc::from("?"), |at| Rc::clone(&at.name));
+        let path = at.as_ref().map_or_else(|| Rc::from("?"), |at| spelled(&at.name));
         let resource = || Some(Resource { kind: Kind::File, name: Rc::clone(&path), part: None, scope: Scope::Host });
         match (family, verb) {
             ("path", "join") => {
-                let parts: Vec<&str> = known.args.iter().map(|(_, arg)| arg.name.trim_matches('/')).collect();
+                let parts: Vec<&str> = known
+                    .args
+                    .iter()
+                    .enumerate()
+                    .map(|(at, (_, arg))| match at {
+                        0 if arg.name.len() > 1 => arg.name.trim_end_matches('/'),
+                        0 => "",
+                        _ => arg.name.trim_matches('/'),
+                    })
+                    .collect();
                 let shape = if known.args.iter().all(|(_, arg)| arg.as_text().is_some()) {
                     Shape::Str(parts.join("/").into())
                 } else {
@@ -90,7 +99,7 @@ impl Engine<'_> {
                 Value::of(this.shape, name)
             }
             (_, "rename") => {
-                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| to.name);
+                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| spelled(&to.name));
                 // What is moved into place derives from what was written to the other file.
                 let written = self.events.iter().filter(|event| {
                     matches!(event.what, What::Write(_))
@@ -172,5 +181,57 @@ impl Engine<'_> {
                 Value::unknown(format_args!("content of {}", file.name)).from(&Origins::one(id))
             }
         }
+    }
+}
+
+/// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.
+fn spelled(name: &Rc<str>) -> Rc<str> {
+    if !name.contains("${") && !name.contains("./") {
+        return Rc::clone(name);
+    }
+    let (mut parts, mut depth, mut from): (Vec<&str>, u32, usize) = (Vec::new(), 0, 0);
+    for (at, c) in name.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '/' if depth == 0 => {
+                parts.extend(name.get(from..at));
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.extend(name.get(from..));
+    let mut whole = String::with_capacity(name.len());
+    let relative = parts.first() == Some(&".");
+    for (at, part) in parts.iter().enumerate() {
+        if *part == "." {
+            continue;
+        }
+        // A hole that is all of this part.
+        let inner =
+            part.strip_prefix("${").and_then(|part| part.strip_suffix('}')).filter(|inner| !inner.contains("${"));
+        if at > 0 && !whole.ends_with('/') && !(relative && whole.is_empty()) {
+            whole.push('/');
+        }
+        whole.push_str(inner.unwrap_or(part));
+    }
+    whole.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_one_spelling() {
+        let one = |name: &str| spelled(&Rc::from(name)).to_string();
+        assert_eq!(one("${$dir}/items/${$id}.json"), "$dir/items/${$id}.json");
+        assert_eq!(one("$dir/items/${$id}.json"), "$dir/items/${$id}.json");
+        assert_eq!(one("/data/./a"), "/data/a");
+        assert_eq!(one("./a"), "a");
+        assert_eq!(one("${a}${b}/c"), "${a}${b}/c");
+        assert_eq!(one("${f(${x}/y)}/c"), "${f(${x}/y)}/c");
+        assert_eq!(one("}/${"), "}/${");
     }
 }

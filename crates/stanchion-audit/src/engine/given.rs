@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::call::Args;
 use super::class::BASES_DEEP;
+use super::either::EITHER_MOST;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language};
 
@@ -36,7 +37,7 @@ impl Engine<'_> {
         match &place.kind {
             ExprKind::Name(name) => {
                 if let Some((binding, _)) = self.find(scope, name) {
-                    self.set(scope, name, &binding.value.from(&given), u32::MIN);
+                    self.add_to_variable(scope, name, &binding.value.from(&given));
                 }
             }
             ExprKind::Member { of, name } => {
@@ -44,7 +45,7 @@ impl Engine<'_> {
                 if let Some(object) = of.object() {
                     let field = object.fields.borrow().get(name.as_str()).cloned();
                     if let Some(field) = field {
-                        self.put(object, name, field.from(&given));
+                        self.add_to_field(object, name, field.from(&given));
                     }
                 }
             }
@@ -57,10 +58,18 @@ impl Engine<'_> {
         let name = text.trim_start_matches([':', ' ', '*', '&', '\'', '"']).trim_start_matches("mut ");
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
-        match self.find(&scope, name)?.0.value.shape {
-            Shape::Class(file, class) => {
+        match self.find(&scope, name).map(|(found, _)| found.value.shape) {
+            Some(Shape::Class(file, class)) => {
                 let found = self.instance(file, class);
                 Some(if self.is_record(file, class) { own(&found) } else { found })
+            }
+            // An interface is no value; where few classes implement it, it is one of those.
+            _ if self.language(file) == Language::TypeScript => {
+                let classes = self.program.implements(name);
+                if classes.len() > EITHER_MOST {
+                    return None;
+                }
+                classes.iter().map(|(file, class)| self.instance(*file, *class)).reduce(|all, one| all.join(&one))
             }
             _ => None,
         }

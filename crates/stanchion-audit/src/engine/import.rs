@@ -84,9 +84,9 @@ impl Engine<'_> {
         if let Shape::Import(file, wanted) = &found.value.shape {
             let (file, wanted) = (*file, Rc::clone(wanted));
             // Files that import the same name from each other meet this one.
-            scope.assign(name, &Value::unknown(format_args!("{}.{wanted}", self.program.path(file))), 0);
+            scope.replace(name, &Value::unknown(format_args!("{}.{wanted}", self.program.path(file))));
             found.value = self.exported(file, &wanted);
-            scope.assign(name, &found.value, 0);
+            scope.replace(name, &found.value);
         }
         Some((found, is_module))
     }

@@ -31,9 +31,7 @@ impl Engine<'_> {
     /// A file that is made only if it is not there, and removed in the end, is a lock: what is done in between has it.
     pub(super) fn lock_files(&mut self) {
         let is_file = |event: &Event| event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
-        let made = |event: &&Event| {
-            matches!(&event.what, What::Write(how) if how.creates && how.from.is_none()) && is_file(event)
-        };
+        let made = |event: &&Event| event.is_made_file();
         // Where something went wrong, what was begun is taken back.
         let removed = |event: &&Event| {
             matches!(&event.what, What::Write(how) if how.deletes) && is_file(event) && (event.always || !event.handler)

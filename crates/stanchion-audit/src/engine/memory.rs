@@ -1,7 +1,7 @@
 //! Things in memory that outlive a call.
 
 use super::event::{Kind, Resource, Scope, What, Write};
-use super::value::{Origins, Shape, Value};
+use super::value::{Origins, RANDOM, Shape, UNIQUE, Value};
 use super::{Engine, EventId};
 use crate::hir::Span;
 
@@ -49,8 +49,12 @@ impl Engine<'_> {
         self.chained(name, &value.deep_origins());
         if is_data(value) || is_made(value) {
             let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
-            let write = Write { whole: true, constant, ..Write::default() };
-            self.memory_event(What::Write(write), name, &value.deep_origins(), span);
+            // When it was done, or under which number, is no more than a flag.
+            let stamp = value.name.starts_with(UNIQUE) && value.deep_origins().is_empty();
+            let data = is_record(value) || self.here.conditions.iter().any(|condition| is_time(condition));
+            let write = Write { whole: true, constant: constant || stamp, stamp, data, ..Write::default() };
+            let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
+            self.takes_turn(name, value, id);
         }
     }
 }
@@ -59,6 +63,18 @@ impl Engine<'_> {
 fn is_made(value: &Value) -> bool {
     value.kind().is_some_and(|kind| &**kind != COLLECTION) && !matches!(value.shape, Shape::Query(_))
         || value.object().is_some_and(|object| object.class.is_some())
+        || matches!(value.shape, Shape::Either(_))
+}
+
+/// A record, a list, or a text.
+fn is_record(value: &Value) -> bool {
+    let plain = value.object().is_some_and(|object| object.class.is_none() && object.api.is_none());
+    plain || matches!(value.shape, Shape::List(_) | Shape::Template(_))
+}
+
+/// Whether a condition asks what time it is.
+fn is_time(condition: &str) -> bool {
+    condition.contains(UNIQUE) && !condition.contains(RANDOM)
 }
 
 /// Whether a value is worth being followed as a thing in memory.

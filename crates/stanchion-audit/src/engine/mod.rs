@@ -4,6 +4,7 @@
 mod absent;
 mod again;
 mod apply;
+mod arms;
 mod assign;
 mod attempt;
 mod block;
@@ -14,10 +15,12 @@ mod caught;
 mod class;
 mod condition;
 mod declare;
+mod either;
 mod eval;
 mod event;
 mod exec;
 mod file;
+mod frame;
 mod given;
 mod import;
 mod key;
@@ -42,7 +45,8 @@ use std::rc::{Rc, Weak};
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
 pub(crate) use self::call::path_of;
 use self::event::Held;
-pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
+pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What, Write};
+use self::frame::{AtYield, Chain, Frame};
 use self::undo::Undo;
 use self::value::{Closure, Fields, Scope as Vars, Value};
 pub(crate) use self::value::{EventId, Origins, UNIQUE};
@@ -69,6 +73,8 @@ pub(crate) struct Root {
     /// The tool's or route's name.
     pub(crate) name: Rc<str>,
     pub(crate) site: Site,
+    /// The file whose code registered it, whoever it has called for that.
+    by: usize,
     /// What its author says of it: `readOnlyHint` and so on.
     pub(crate) hints: BTreeMap<&'static str, bool>,
     function: Rc<Closure>,
@@ -128,9 +134,12 @@ pub(crate) struct Engine<'p> {
     instances: BTreeMap<(usize, ClassId), Value>,
     /// The last object of a class that was made while files were loaded.
     made_early: BTreeMap<(usize, ClassId), class::Made>,
-    statics: BTreeMap<(usize, ClassId), class::Statics>,
+    /// What belongs to a class from its declaration on.
+    belongings: BTreeMap<(usize, ClassId), class::Statics>,
     /// The modelled type that a class extends.
     bases: BTreeMap<(usize, ClassId), Option<Rc<str>>>,
+    /// What was assigned to classes themselves.
+    statics: BTreeMap<(usize, ClassId), Value>,
     roots: Vec<Root>,
     /// Files whose own code does lasting things.
     scripts: BTreeSet<usize>,
@@ -139,8 +148,9 @@ pub(crate) struct Engine<'p> {
     visited: BTreeSet<(usize, FunctionId)>,
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
-    /// How many there were when the present load began.
+    /// How many there were when the present load began, and when the present file's entry points did.
     early_from: usize,
+    early_before: usize,
     steps: u32,
     /// How many of them the present entry point may take.
     steps_most: u32,
@@ -160,10 +170,18 @@ pub(crate) struct Engine<'p> {
     chains: Vec<Chain>,
     /// Memory that promises are lined up in, and the calls that have done so.
     tails: Vec<(Rc<str>, usize)>,
+    /// The same where the next one waits for a promise of our own, with the write that put it there.
+    turns: Vec<(Rc<str>, usize, EventId)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
     /// Clients that repeat their calls by themselves.
     repeating: BTreeSet<Rc<str>>,
+    /// Functions that promises were made with, and what they were given so far.
+    resolved: BTreeMap<Rc<str>, Option<Value>>,
+    /// What the arms that are open have assigned.
+    changes: Vec<arms::Change>,
+    /// What this trace has assigned to things that outlive it.
+    kept: Vec<arms::Kept>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -204,39 +222,6 @@ struct Here {
     early: bool,
 }
 
-/// A call that is being followed.
-struct Frame {
-    file: usize,
-    function: FunctionId,
-    /// Where it was called.
-    site: Site,
-    /// Conditions around the call.
-    guards: usize,
-    depth: u32,
-    /// A lock that is held until it ends.
-    lock: Option<Rc<str>>,
-    this: Option<Value>,
-    returned: Option<Value>,
-    deferred: Vec<(crate::hir::Expr, Rc<Vars>)>,
-    /// For a context manager: what runs at its `yield`.
-    at_yield: Option<AtYield>,
-}
-
-/// See [`Engine::chains`].
-struct Chain {
-    behind: Origins,
-    first: usize,
-    last: usize,
-    mark: EventId,
-}
-
-struct AtYield {
-    body: Rc<[crate::hir::Stmt]>,
-    bind: Option<crate::hir::Pattern>,
-    scope: Rc<Vars>,
-    frame: usize,
-}
-
 impl<'p> Engine<'p> {
     pub(crate) fn new(program: &'p Program, models: &'p Models, files: std::ops::Range<usize>) -> Self {
         let share = u32::try_from(PROGRAM_STEPS / program.len().max(1)).unwrap_or(u32::MAX);
@@ -252,8 +237,9 @@ impl<'p> Engine<'p> {
             loaded: BTreeSet::new(),
             instances: BTreeMap::new(),
             made_early: BTreeMap::new(),
-            statics: BTreeMap::new(),
+            belongings: BTreeMap::new(),
             bases: BTreeMap::new(),
+            statics: BTreeMap::new(),
             roots: Vec::new(),
             scripts: BTreeSet::new(),
             undo: Vec::new(),
@@ -261,6 +247,7 @@ impl<'p> Engine<'p> {
             events: Vec::new(),
             early: Rc::default(),
             early_from: 0,
+            early_before: 0,
             steps: 0,
             steps_most: STEPS_MOST,
             file_steps,
@@ -273,8 +260,12 @@ impl<'p> Engine<'p> {
             made: BTreeMap::new(),
             chains: Vec::new(),
             tails: Vec::new(),
+            turns: Vec::new(),
             results: BTreeMap::new(),
             repeating: BTreeSet::new(),
+            resolved: BTreeMap::new(),
+            changes: Vec::new(),
+            kept: Vec::new(),
             here: Here::default(),
             frames: Vec::new(),
         }

@@ -103,7 +103,7 @@ impl Engine<'_> {
 
     fn statement_call(&mut self, known: &Known<'_>) -> Value {
         let Some(at) = known.at() else { return self.result(known) };
-        let mut values = Vec::new();
+        let (mut values, mut rest) = (Vec::new(), Origins::default());
         let text = match &at.shape {
             Shape::Query(query) => {
                 let Some(text) = query.text.clone() else { return self.run_query(&Query::clone(query), known.span) };
@@ -130,11 +130,17 @@ impl Engine<'_> {
         };
         for arg in given.iter().chain(known.args.iter().skip(skip).map(|(_, arg)| arg)) {
             match &arg.shape {
-                Shape::List(items) => values.extend(items.iter().cloned()),
+                Shape::List(items) => {
+                    values.extend(items.iter().cloned());
+                    // What was pushed into it has no place, but it is there.
+                    rest = rest.with(&arg.origins);
+                }
+                // Who is told of the result.
+                _ if arg.closure().is_some() => {}
                 _ => values.push(arg.clone()),
             }
         }
-        let bound = Bound { names, holes, values };
+        let bound = Bound { names, holes, values, rest };
         let kind = known.this.and_then(|this| this.kind().cloned());
         let statements = sql::read(&pieces);
         if statements.is_empty() {
@@ -292,6 +298,12 @@ impl Engine<'_> {
             .filter(|condition| !self.is_stored(&bound.origins(&condition.operand)))
             .map(|condition| format!("{}={}", condition.column, bound.name(&condition.operand)))
             .collect();
+        // What is put in the place of a row has the row's key.
+        if matches!(statement.verb, Verb::Upsert | Verb::Merge) {
+            let keys = statement.insert.iter().filter(|(column, _)| is_identity(column));
+            let own = keys.filter(|(_, operand)| !self.is_stored(&bound.origins(operand)));
+            equal.extend(own.map(|(column, operand)| format!("{column}={}", bound.name(operand))));
+        }
         equal.sort();
         (!equal.is_empty()).then(|| equal.join(",").into())
     }

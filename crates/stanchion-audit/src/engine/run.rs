@@ -1,12 +1,15 @@
 //! Entry points, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::eval::is_javascript;
 use super::event::{Site, What};
-use super::value::{Closure, Shape, Value};
+use super::value::{Closure, Scope as Vars, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
+use crate::hir::each::each_in;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
+use crate::program::Program;
 
 /// Handlers of one program, and those that one line registers.
 const ROOTS_MOST: usize = 4_000;
@@ -37,9 +40,11 @@ impl Engine<'_> {
             return;
         }
         let early = self.here.early;
+        let by = self.frames.first().map_or(site.file, |frame| frame.file);
         // Others run those of files that are not ours.
-        if !early || [site.file, function.file].iter().any(|file| self.files.contains(file)) {
-            self.roots.push(Root { entry, name: name.into(), site, hints, function, handler: handler.clone(), early });
+        if !early || [site.file, function.file, by].iter().any(|file| self.files.contains(file)) {
+            let (name, handler) = (name.into(), handler.clone());
+            self.roots.push(Root { entry, name, site, by, hints, function, handler, early });
         }
     }
 
@@ -48,6 +53,7 @@ impl Engine<'_> {
     /// One after the other, because all together would need too much memory.
     pub(crate) fn run(&mut self, file: usize, each: &mut dyn FnMut(Trace)) {
         let scope = self.load(file);
+        self.early_before = self.early.len();
         let mut next = 0;
         let is_script = |root: &Root| (root.function.file, root.function.function) == (file, 0);
         // What a script does when it is loaded is what it is for.
@@ -56,9 +62,10 @@ impl Engine<'_> {
             let function = Rc::new(Closure { file, function: 0, scope, this: None });
             let handler = Value::of(Shape::Func(Rc::clone(&function)), "script");
             let (entry, name, hints) = (Entry::Hook, "main".into(), BTreeMap::new());
-            each(self.trace(Root { entry, name, site, hints, function, handler, early: false }));
+            each(self.trace(Root { entry, name, site, by: file, hints, function, handler, early: false }));
         }
-        let is_ours = |root: &Root| root.function.file == file || root.site.file == file;
+        // What this file gives to a function of another one is known only here.
+        let is_ours = |root: &Root| [root.function.file, root.site.file, root.by].contains(&file);
         while let Some(root) = self.roots.get(next).cloned() {
             next += 1;
             if is_ours(&root) {
@@ -66,7 +73,7 @@ impl Engine<'_> {
             }
         }
         let mut left = self.file_steps.saturating_add(self.module(file).lines.saturating_mul(LINE_STEPS));
-        for function in 1..self.module(file).functions.len() {
+        for function in by_callers(self.program, self.module(file)) {
             if self.visited.contains(&(file, function)) {
                 continue;
             }
@@ -101,6 +108,7 @@ impl Engine<'_> {
         let scope = self.load(file);
         let this = match found.class {
             Some(class) if !found.is_static => Some(self.instance(file, class)),
+            None if is_javascript(module.language) && !found.is_arrow => holder(&scope, file, function),
             _ => None,
         };
         let name: Rc<str> = found.name.as_str().into();
@@ -120,7 +128,7 @@ impl Engine<'_> {
             None => self.wrapped_method(file, found, plain),
         };
         let (entry, hints) = (Entry::Loose, BTreeMap::new());
-        Some(Root { entry, name, site, hints, function, handler, early: false })
+        Some(Root { entry, name, site, by: file, hints, function, handler, early: false })
     }
 
     fn trace(&mut self, root: Root) -> Trace {
@@ -131,6 +139,9 @@ impl Engine<'_> {
         self.made.clear();
         self.chains.clear();
         self.tails.clear();
+        self.turns.clear();
+        self.changes.clear();
+        self.kept.clear();
         self.results.clear();
         let args = self.arguments_of(&root);
         let frames = std::mem::take(&mut self.frames);
@@ -139,6 +150,7 @@ impl Engine<'_> {
         self.settled(back, root.site.span);
         self.frames = frames;
         self.lock_files();
+        self.keep();
         // A lock that was handed on after it was taken is not the call's own.
         for event in &mut self.events {
             if let What::Acquire(lock) = &mut event.what {
@@ -168,6 +180,54 @@ impl Engine<'_> {
         };
         params.iter().map(|param| (None, symbol(param))).collect()
     }
+}
+
+/// The object of the module that a function is a method of.
+fn holder(scope: &Vars, file: usize, function: FunctionId) -> Option<Value> {
+    let has = |value: &&Value| {
+        let object = value.object().filter(|object| object.class.is_none());
+        object.is_some_and(|object| {
+            let fields = object.fields.borrow();
+            let mut methods = fields.values().filter_map(Value::closure);
+            methods.any(|method| (method.file, method.function) == (file, function))
+        })
+    };
+    scope.vars.borrow().values().map(|found| &found.value).find(has).cloned()
+}
+
+/// All functions; those that only others of the file can call come last: what they do depends on who calls them.
+fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
+    let mut all: Vec<FunctionId> = (1..module.functions.len()).collect();
+    if !is_javascript(module.language) {
+        return all;
+    }
+    let (mut outside, mut inside, mut own_methods) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for (index, function) in module.functions.iter().enumerate() {
+        let own = function.name.as_str();
+        let names = if index == 0 { &mut outside } else { &mut inside };
+        each_in(&function.body, &mut |expr| {
+            // A method that the class itself calls, and nobody else in the program.
+            if let ExprKind::Member { of, name } = &expr.kind
+                && matches!(of.kind, ExprKind::This)
+                && name != own
+            {
+                own_methods.insert(name.clone());
+            }
+            if let ExprKind::Name(name) = &expr.kind
+                && name != own
+            {
+                names.insert(name.clone());
+            }
+        });
+    }
+    outside.extend(module.exports.iter().map(|export| export.local.clone()));
+    let is_inner = |function: &Function| match function.class {
+        Some(_) => function.is_private || own_methods.contains(&function.name) && !program.is_asked(&function.name),
+        None => inside.contains(&function.name) && !outside.contains(&function.name),
+    };
+    // Sorting keeps the order of those that are equal.
+    all.sort_by_key(|function| module.functions.get(*function).is_some_and(is_inner));
+    all
 }
 
 /// Rust has its tests beside the code, in modules that only they are compiled with.

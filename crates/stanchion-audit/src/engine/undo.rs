@@ -14,17 +14,24 @@ pub(super) enum Undo {
 }
 
 impl Engine<'_> {
-    /// Assigns to a variable where it is declared; `false` if it is not.
-    pub(super) fn set(&mut self, scope: &Rc<Vars>, name: &str, value: &Value, depth: u32) -> bool {
-        let Some((place, old)) = scope.assign(name, value, depth) else { return false };
-        if place.is_module && !self.here.early {
-            self.undo.push(Undo::Variable(Rc::clone(place), word(name), old));
+    /// More is known of a variable's value from now on, whichever arm of a branch this is.
+    pub(super) fn add_to_variable(&mut self, scope: &Rc<Vars>, name: &str, value: &Value) {
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            if let Some(found) = scope.vars.borrow_mut().get_mut(name) {
+                let new = Binding { value: value.clone(), depth: found.depth };
+                let old = std::mem::replace(found, new);
+                if scope.is_module && !self.here.early {
+                    self.undo.push(Undo::Variable(Rc::clone(scope), word(name), old));
+                }
+                return;
+            }
+            at = scope.parent.as_ref();
         }
-        true
     }
 
-    /// Puts a value into an object.
-    pub(super) fn put(&mut self, object: &Object, name: &str, value: Value) {
+    /// The same of a field.
+    pub(super) fn add_to_field(&mut self, object: &Object, name: &str, value: Value) {
         let name = word(name);
         let old = object.fields.borrow_mut().insert(Rc::clone(&name), value);
         if object.shared && !self.here.early {

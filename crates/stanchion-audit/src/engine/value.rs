@@ -95,6 +95,8 @@ pub(crate) enum Shape {
     Func(Rc<Closure>),
     Class(usize, ClassId),
     Object(Object),
+    /// One of several objects of different classes, or their methods of one name.
+    Either(Rc<[Value]>),
     /// A file of the program.
     File(usize),
     /// A name of another file, which is loaded when somebody uses it: see [`Engine::find`](super::Engine::find).
@@ -161,7 +163,7 @@ impl Object {
 pub(crate) struct Scope {
     pub(crate) vars: RefCell<Table<Binding>>,
     pub(crate) parent: Option<Rc<Scope>>,
-    /// The top of a module: shared by all calls.
+    /// The top of a module, or of a function that ran before any call from outside: shared by all calls.
     pub(crate) is_module: bool,
 }
 
@@ -176,6 +178,11 @@ pub(crate) struct Binding {
 impl Scope {
     pub(crate) fn inside(parent: &Rc<Self>) -> Rc<Self> {
         Rc::new(Self { vars: RefCell::default(), parent: Some(Rc::clone(parent)), is_module: false })
+    }
+
+    /// Variables that functions see which are called again and again.
+    pub(crate) fn lasting(parent: &Rc<Self>) -> Rc<Self> {
+        Rc::new(Self { vars: RefCell::default(), parent: Some(Rc::clone(parent)), is_module: true })
     }
 
     pub(crate) fn module() -> Rc<Self> {
@@ -197,16 +204,18 @@ impl Scope {
         }
     }
 
-    /// Assigns to the variable where it is declared, and says where that is and what it was. `None`: it is not declared.
-    pub(crate) fn assign(self: &Rc<Self>, name: &str, value: &Value, depth: u32) -> Option<(&Rc<Self>, Binding)> {
+    /// Replaces the variable where it is declared.
+    pub(crate) fn replace(&self, name: &str, value: &Value) {
         let mut scope = self;
         loop {
             if let Some(found) = scope.vars.borrow_mut().get_mut(name) {
-                let new = if depth > found.depth { found.value.join(value) } else { value.clone() };
-                let old = Binding { value: std::mem::replace(&mut found.value, new), depth: found.depth };
-                return Some((scope, old));
+                found.value = value.clone();
+                return;
             }
-            scope = scope.parent.as_ref()?;
+            match scope.parent.as_deref() {
+                Some(parent) => scope = parent,
+                None => return,
+            }
         }
     }
 }
@@ -259,6 +268,9 @@ impl Value {
             let items: Vec<Self> = one.iter().zip(two.iter()).map(|(one, two)| one.join(two)).collect();
             return Self { origins, shape: Shape::List(items.into()), name: Rc::clone(&other.name) };
         }
+        if let Some(several) = super::either::either(self, other) {
+            return Self { origins, shape: Shape::Either(several), name: Rc::clone(&other.name) };
+        }
         // What is known of one of them is better than nothing; of two that are known, the later one counts. What the
         // other one holds may be what was meant.
         let (kept, left) = if known(other) >= known(self) { (other, self) } else { (self, other) };
@@ -270,10 +282,10 @@ impl Value {
     /// The same, where others can reach it.
     pub(crate) fn shared(&self) -> Self {
         let mut value = self.clone();
-        if let Shape::Object(object) = &mut value.shape
-            && object.class.is_some()
-        {
-            object.shared = true;
+        match &mut value.shape {
+            Shape::Object(object) if object.class.is_some() => object.shared = true,
+            Shape::Either(several) => *several = several.iter().map(Self::shared).collect(),
+            _ => {}
         }
         value
     }
@@ -332,7 +344,7 @@ impl Value {
             }
             match &value.shape {
                 Shape::Object(object) => object.fields.borrow().values().for_each(|field| add(field, depth - 1, all)),
-                Shape::List(items) => items.iter().for_each(|item| add(item, depth - 1, all)),
+                Shape::List(items) | Shape::Either(items) => items.iter().for_each(|item| add(item, depth - 1, all)),
                 _ => {}
             }
         }

@@ -1,6 +1,6 @@
 //! A module in the making: what the Go and the Rust front-end share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
@@ -32,6 +32,7 @@ impl Build {
             classes: Vec::new(),
             comments: Vec::new(),
             package: None,
+            asked: BTreeSet::new(),
             errors: Vec::new(),
             lines: 0,
         };

@@ -1,6 +1,8 @@
 //! All expressions of a piece of code.
 
-use super::{Expr, ExprKind, Handler, Pattern, Stmt, StmtKind};
+use std::collections::BTreeSet;
+
+use super::{Expr, ExprKind, Function, Handler, Pattern, Stmt, StmtKind};
 
 /// Calls `look` with every expression of these statements; functions and classes that are declared in them are elsewhere.
 pub(crate) fn each_in(body: &[Stmt], look: &mut dyn FnMut(&Expr)) {
@@ -73,4 +75,20 @@ pub(crate) fn each(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
         ExprKind::Block(body) => each_in(body, look),
         _ => {}
     }
+}
+
+/// Names of fields and methods that these functions ask of something else than `this`.
+pub(crate) fn asked(functions: &[Function]) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for function in functions {
+        each_in(&function.body, &mut |expr| {
+            if let ExprKind::Member { of, name } = &expr.kind
+                && !matches!(of.kind, ExprKind::This | ExprKind::Super)
+                && !all.contains(name)
+            {
+                all.insert(name.clone());
+            }
+        });
+    }
+    all
 }

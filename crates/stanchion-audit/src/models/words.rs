@@ -64,6 +64,8 @@ pub(crate) struct Words {
     pub(crate) managers: Vec<String>,
     /// Decorators of methods that are read like fields.
     pub(crate) properties: Vec<String>,
+    /// What is made by these is waited for: whoever puts one in the place of another and waits for that has his turn.
+    pub(crate) turns: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -100,6 +102,7 @@ impl Words {
             (&mut self.computes_text, &more.computes_text),
             (&mut self.managers, &more.managers),
             (&mut self.properties, &more.properties),
+            (&mut self.turns, &more.turns),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

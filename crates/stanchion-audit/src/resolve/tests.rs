@@ -263,6 +263,7 @@ fn module(language: Language, imports: &[(&str, &str, Imported)], exports: &[(&s
         classes: Vec::new(),
         comments: Vec::new(),
         package: None,
+        asked: Default::default(),
         errors: Vec::new(),
         lines: 0,
     }

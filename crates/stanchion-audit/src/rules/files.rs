@@ -89,9 +89,10 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let (Some(from), Some(resource)) = (&how.from, &write.resource) else { continue };
-        let written = case.events().iter().find(|event| {
-            event.id < write.id
-                && matches!(&event.what, What::Write(w) if w.whole)
+        let written = case.between(0, write.id).iter().rev().find(|event| {
+            event.meets(write)
+                // What fails if it is there is not shared: it may be a lock that is moved away.
+                && matches!(&event.what, What::Write(w) if w.whole && !w.creates)
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
         });
         let Some(written) = written else { continue };
@@ -128,11 +129,13 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         // Where the read fails, what stands behind it in the same `try` is not reached.
         let goes_on = |read: &Event| read.swallowed.is_some_and(|from| read.early || from <= write.id);
-        let read =
-            write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-                goes_on(read) && read.resource.as_ref().is_some_and(|r| r.is(resource)) && read.meets(write)
-            });
-        let Some(read) = read else { continue };
+        let reads = write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|read| {
+            matches!(read.what, What::Read { .. })
+                && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                && read.meets(write)
+        });
+        // Whoever has read it again later knows what is there.
+        let Some(read) = reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read)) else { continue };
         hits.push(Hit {
             code: "RC304",
             read: Some(read.site),

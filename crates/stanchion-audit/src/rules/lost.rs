@@ -15,14 +15,26 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
         let by_value = write.deps.iter().rev().filter(|_| !how.relative);
         // What the store computes itself is only wrong if it should not have been done at all.
         // That a row was there is no reason to fear for what is written.
-        let by_guard =
-            write.guards.iter().rev().filter(|_| kind == Kind::Table && (how.decided || !how.raised.is_empty()));
+        let by_guard = write.guards.iter().rev().filter(|_| kind == Kind::Table && how.decided);
         let reads = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
             matches!(read.what, What::Read { .. })
                 && read.resource.as_ref().is_some_and(|r| r.is(resource))
                 && read.meets(write)
         });
-        let reads: Vec<&Event> = reads.collect();
+        // What is written only where nothing is has nothing to lose: see RC301.
+        let absent = |read: &&Event| {
+            let looks = write.guards.iter().filter_map(|id| case.trace.event(id));
+            !looks.filter(|e| e.id > read.id && matches!(e.what, What::Check)).any(|e| e.resource == write.resource)
+        };
+        // Nor what is written because it could not be read anew.
+        let fails = write.handler
+            && case.between(0, write.id).iter().any(|e| {
+                matches!(e.what, What::Read { .. })
+                    && !e.handler
+                    && e.resource == write.resource
+                    && !write.deps.contains(e.id)
+            });
+        let reads: Vec<&Event> = reads.filter(absent).filter(|_| !fails).collect();
         // What was read at the start counts only if it was not read again.
         if let Some(read) = reads.iter().find(|read| !read.early).or(reads.first()) {
             pairs.push((*read, write));
@@ -217,7 +229,16 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if looked.into_iter().any(|e| matches!(e.what, What::Read { .. }) && case.window(e, write).is_none()) {
             continue;
         }
-        if comes_from_outside(case, read, write) || is_alone(case, resource, write) {
+        let made = write
+            .deps
+            .iter()
+            .filter_map(|id| case.trace.event(id))
+            .any(|e| matches!(&e.what, What::Effect(effect) if !effect.safe));
+        // Whoever fetches what is not there yet twice has it twice.
+        if how.data && !how.inserts && !made && !write.deps.contains(read.id) {
+            continue;
+        }
+        if comes_from_outside(case, read, write) || is_alone(case, resource, write) || is_timed(case, write) {
             continue;
         }
         if hits.iter().any(|hit| hit.code == "RC104" && hit.read == Some(read.site)) {
@@ -244,6 +265,17 @@ fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
         .filter_map(|id| case.trace.event(id))
         .filter(|e| e.id > read.id && outside(e))
         .any(|e| if by_value { e.deps.contains(read.id) } else { matches!(e.what, What::Read { .. }) })
+}
+
+/// What is fetched anew when it has become old: whoever fetches it twice has it twice.
+fn is_timed(case: &Case<'_>, write: &Event) -> bool {
+    let stamped = |read: &Event| {
+        case.events()
+            .iter()
+            .any(|e| matches!(&e.what, What::Write(how) if how.stamp) && e.resource == read.resource && e.meets(write))
+    };
+    let looks = write.guards.iter().filter(|id| !write.deps.contains(*id)).filter_map(|id| case.trace.event(id));
+    looks.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)).any(stamped)
 }
 
 /// Another flag or promise was looked at and set without a pause: whoever comes meanwhile is sent away.

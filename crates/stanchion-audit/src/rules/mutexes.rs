@@ -1,7 +1,7 @@
 //! RC207 - RC209: locks that people make themselves, or go on without.
 
 use super::{Case, Hit};
-use crate::engine::{Event, EventId, Kind, Scope, UNIQUE, What};
+use crate::engine::{Event, EventId, Kind, Resource, Scope, UNIQUE, What, Write};
 
 fn hit(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, scope: Scope, text: (&str, &str)) -> Hit {
     let resource = write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.clone());
@@ -67,10 +67,13 @@ pub(super) fn await_once(case: &Case<'_>, hits: &mut Vec<Hit>) {
 pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        // What is moved away is removed as well.
+        let moved = how.from.clone().map(|name| Resource { name, part: None, ..resource.clone() });
+        let (removes, resource) = (how.deletes || moved.is_some(), moved.as_ref().unwrap_or(resource));
         let guarded = write.held.iter().any(|held| held.lock != resource.name);
         // What is named anew for each call is nobody's lock.
         let own = resource.name.contains(UNIQUE);
-        if !how.deletes || resource.kind != Kind::File || guarded || write.always || own {
+        if !removes || resource.kind != Kind::File || guarded || write.always || own {
             continue;
         }
         // Removed because it could not be taken, or in order to take it: not in order to give it back.
@@ -94,6 +97,7 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
 
 /// RC209: without the lock, all the same.
 pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    lock_file_open(case, hits);
     for event in case.events() {
         let What::Acquire(lock) = &event.what else { continue };
         let released =
@@ -119,5 +123,31 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let text =
             ("the work is done whether the lock was taken or not", "when it cannot be had, two do the work at once");
         hits.push(hit(case, "RC209", event, write, lock.scope, text));
+    }
+}
+
+/// The same with a file that is made if there is none, and removed in the end.
+fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for taken in case.events() {
+        let What::Write(Write { open: Some(from), creates: true, .. }) = &taken.what else { continue };
+        let is_own = taken.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
+        let inside = |e: &&Event| e.id >= *from && !e.handler && e.held.iter().any(|held| held.region == taken.id);
+        let acts = |e: &&Event| {
+            let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory) && e.resource != taken.resource;
+            let is_own = e.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
+            lasting && !is_own && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
+        };
+        let Some(write) = case.events().iter().filter(inside).find(acts).filter(|_| !is_own) else { continue };
+        // Who has tried anew meanwhile has another answer.
+        let anew = case.between(*from, write.id).iter().any(|e| e.is_made_file() && e.resource == taken.resource);
+        if anew
+            || write.guards.contains(taken.id)
+            || hits.iter().any(|hit| hit.code == "RC209" && hit.write == write.site)
+        {
+            continue;
+        }
+        let text =
+            ("the work is done whether the lock was taken or not", "when it cannot be had, two do the work at once");
+        hits.push(hit(case, "RC209", taken, write, Scope::Host, text));
     }
 }

@@ -11,11 +11,12 @@ impl<'t> Lower<'t> {
     pub(super) fn class(&mut self, node: Node<'t>, bound: &str, blocks: &mut Vec<Node<'t>>) -> ClassId {
         let own = field(node, "name").map(|name| self.text(name).to_owned());
         let decorators = self.decorators(node);
-        let bases = self.bases(node);
+        let (bases, implements) = self.bases(node);
         let id = self.module.classes.len();
         self.module.classes.push(Class {
             name: own.unwrap_or_else(|| bound.to_owned()),
             bases,
+            implements,
             decorators,
             span: span(node),
             ..Class::default()
@@ -65,19 +66,25 @@ impl<'t> Lower<'t> {
         }
     }
 
-    /// What it extends; interfaces do not count.
-    fn bases(&mut self, node: Node<'t>) -> Vec<Expr> {
-        let mut bases = Vec::new();
+    /// What it extends, and the names of its interfaces.
+    fn bases(&mut self, node: Node<'t>) -> (Vec<Expr>, Vec<String>) {
+        let (mut bases, mut interfaces) = (Vec::new(), Vec::new());
         for heritage in kids(node).into_iter().filter(|kid| kid.kind() == "class_heritage") {
             for part in kids(heritage) {
                 match part.kind() {
-                    "implements_clause" => {}
+                    "implements_clause" => {
+                        let named = |part: Node<'t>| {
+                            let text = self.text(part);
+                            text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default().to_owned()
+                        };
+                        interfaces.extend(kids(part).into_iter().map(named));
+                    }
                     "extends_clause" => bases.extend(field(part, "value").map(|value| self.expr(value))),
                     _ => bases.push(self.expr(part)),
                 }
             }
         }
-        bases
+        (bases, interfaces)
     }
 
     /// The decorators that are children of this node.

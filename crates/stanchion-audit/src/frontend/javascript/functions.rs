@@ -19,6 +19,9 @@ impl<'t> Lower<'t> {
             parent: Some(self.function),
             is_async: has("async"),
             is_generator: has("*"),
+            is_arrow: node.kind() == "arrow_function",
+            is_getter: has("get") || has("static get"),
+            is_private: self.is_private(node),
             is_static: has("static") || has("static get"),
             returns: self.type_text(field(node, "return_type")),
             span: span(node),
@@ -26,6 +29,14 @@ impl<'t> Lower<'t> {
         });
         self.waiting.push_back((id, node));
         id
+    }
+
+    /// A method that only its own class can call.
+    fn is_private(&self, node: Node<'t>) -> bool {
+        kids(node).into_iter().any(|kid| match kid.kind() {
+            "accessibility_modifier" => self.text(kid) == "private",
+            kind => kind == "private_property_identifier",
+        })
     }
 
     /// Lowers the parameters and the body of a function that waited.

@@ -22,6 +22,7 @@ use tree_sitter::Node;
 
 use super::tree::{DEPTH_MOST, Tree, span};
 use super::{Dialect, Frontend};
+use crate::hir::each::asked;
 use crate::hir::{ClassId, Expr, ExprKind, Function, FunctionId, Import, Module, Span, Stmt, StmtKind};
 
 /// The front-end of one of the three grammars.
@@ -46,6 +47,7 @@ impl Frontend for JavaScript {
             classes: Vec::new(),
             comments: tree.comments(&["comment", "html_comment"]),
             package: None,
+            asked: BTreeSet::new(),
             errors: tree.errors(),
             lines: u32::try_from(tree.text.lines().count()).unwrap_or(u32::MAX),
         };
@@ -93,6 +95,7 @@ impl<'t> Lower<'t> {
         while let Some((id, node)) = self.waiting.pop_front() {
             self.finish_function(id, node);
         }
+        self.module.asked = asked(&self.module.functions);
         self.imports.sort_by_key(|(place, _)| *place);
         self.module.imports = self.imports.into_iter().map(|(_, import)| import).collect();
         let mut seen = BTreeSet::new();

@@ -69,6 +69,7 @@ impl<'t, 'a> Lower<'t, 'a> {
             classes: Vec::new(),
             comments: Vec::new(),
             package: None,
+            asked: BTreeSet::new(),
             errors: Vec::new(),
             lines: u32::try_from(tree.text.lines().count()).unwrap_or(u32::MAX),
         };

@@ -1,0 +1,260 @@
+//! What the arms of a branch assign: inside of an arm its new value counts, behind it either of the two.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::Engine;
+use super::event::{Event, Kind, What};
+use super::name::word;
+use super::undo::Undo;
+use super::value::{Binding, EventId, Fields, Origins, Scope as Vars, Shape, Value};
+
+/// Reads of one file's entry points that objects keep from one call to the next.
+const KEPT_MOST: usize = 256;
+/// Objects inside of objects.
+const KEPT_DEEP: u32 = 2;
+
+/// A variable or a field.
+#[derive(Debug, Clone)]
+enum Spot {
+    Var(Rc<Vars>, Rc<str>),
+    Field(Rc<Fields>, Rc<str>),
+}
+
+impl Spot {
+    /// The same for the same place.
+    fn key(&self) -> (usize, Rc<str>) {
+        match self {
+            Self::Var(scope, name) => (Rc::as_ptr(scope).addr(), Rc::clone(name)),
+            Self::Field(fields, name) => (Rc::as_ptr(fields).addr(), Rc::clone(name)),
+        }
+    }
+
+    fn get(&self) -> Option<Value> {
+        match self {
+            Self::Var(scope, name) => scope.vars.borrow().get(name).map(|found| found.value.clone()),
+            Self::Field(fields, name) => fields.borrow().get(name).cloned(),
+        }
+    }
+
+    fn put(&self, value: Value) {
+        match self {
+            Self::Var(scope, name) => {
+                if let Some(found) = scope.vars.borrow_mut().get_mut(name) {
+                    found.value = value;
+                }
+            }
+            Self::Field(fields, name) => drop(fields.borrow_mut().insert(Rc::clone(name), value)),
+        }
+    }
+
+    /// Whether it is older than the arms that are open now.
+    fn outlives(&self, depth: u32) -> bool {
+        match self {
+            Self::Var(scope, name) => scope.vars.borrow().get(name).is_some_and(|found| depth > found.depth),
+            Self::Field(..) => depth > 0,
+        }
+    }
+}
+
+/// An assignment in an arm to something that is older than the arm.
+#[derive(Debug)]
+pub(super) struct Change {
+    spot: Spot,
+    before: Value,
+}
+
+/// What one arm has assigned: the place, what was there, and what is there at its end.
+pub(super) type Made = BTreeMap<(usize, Rc<str>), (Change, Value)>;
+
+impl Engine<'_> {
+    /// Runs `body` as one arm of a branch, which may be taken or not.
+    pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
+        let (done, made) = self.one_arm(branch, arm, guard, body);
+        self.either_of(vec![made], false);
+        done
+    }
+
+    /// Runs `body` as one of several arms: the next one sees what was there before all of them.
+    pub(super) fn one_arm<T>(
+        &mut self,
+        branch: u32,
+        arm: u16,
+        guard: &Origins,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Made) {
+        let (path, guards) = (self.here.path.len(), self.here.guards.len());
+        let (present, changes) = (self.here.present.len(), self.changes.len());
+        self.here.path.push((branch, arm));
+        self.here.guards.push(guard.clone());
+        self.here.depth += 1;
+        let done = body(self);
+        self.here.depth -= 1;
+        self.here.path.truncate(path);
+        self.here.guards.truncate(guards);
+        self.here.present.truncate(present);
+        (done, self.taken_back(changes))
+    }
+
+    /// Assigns to the variable where it is declared; `false` if it is not.
+    pub(super) fn set_variable(&mut self, scope: &Rc<Vars>, name: &str, value: &Value) -> bool {
+        let mut at = scope;
+        loop {
+            if let Some(found) = at.vars.borrow_mut().get_mut(name) {
+                let before = std::mem::replace(&mut found.value, value.clone());
+                if at.is_module && !self.here.early {
+                    let old = Binding { value: before.clone(), depth: found.depth };
+                    self.undo.push(Undo::Variable(Rc::clone(at), word(name), old));
+                    self.kept.push(Kept(Spot::Var(Rc::clone(at), word(name))));
+                }
+                if self.here.depth > found.depth {
+                    self.changes.push(Change { spot: Spot::Var(Rc::clone(at), word(name)), before });
+                }
+                return true;
+            }
+            match &at.parent {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+    }
+
+    pub(super) fn put_field(&mut self, fields: &Rc<Fields>, shared: bool, name: &str, value: &Value) {
+        let name = word(name);
+        let before = fields.borrow_mut().insert(Rc::clone(&name), value.clone());
+        if shared && !self.here.early {
+            self.undo.push(Undo::Field(Rc::clone(fields), Rc::clone(&name), before.clone()));
+        }
+        if let Some(before) = before.filter(|_| self.here.depth > 0) {
+            self.changes.push(Change { spot: Spot::Field(Rc::clone(fields), Rc::clone(&name)), before });
+        }
+        if shared && !self.here.early {
+            self.kept.push(Kept(Spot::Field(Rc::clone(fields), name)));
+        }
+    }
+
+    /// What was assigned since then; what was there before is there again.
+    pub(super) fn taken_back(&mut self, mark: usize) -> Made {
+        let mut made = Made::new();
+        if self.changes.len() <= mark {
+            return made;
+        }
+        for change in self.changes.drain(mark..) {
+            let key = change.spot.key();
+            // The first of several knows what was there before the arm.
+            if !made.contains_key(&key)
+                && let Some(after) = change.spot.get()
+            {
+                made.insert(key, (change, after));
+            }
+        }
+        for (change, _) in made.values() {
+            change.spot.put(change.before.clone());
+        }
+        made
+    }
+
+    /// Behind the arms it is what one of them has assigned, or what was there before; `whole`: one of them was taken.
+    pub(super) fn either_of(&mut self, arms: Vec<Made>, whole: bool) {
+        let count = arms.len();
+        let mut all: BTreeMap<(usize, Rc<str>), (Change, Vec<Value>)> = BTreeMap::new();
+        for (key, (change, after)) in arms.into_iter().flatten() {
+            all.entry(key).or_insert_with(|| (change, Vec::new())).1.push(after);
+        }
+        for (Change { spot, before }, values) in all.into_values() {
+            let mut values = values.into_iter();
+            let replaced = whole && values.len() == count;
+            let first = if replaced { values.next() } else { None };
+            let value = values.fold(first.unwrap_or_else(|| before.clone()), |all, one| all.join(&one));
+            spot.put(value);
+            if spot.outlives(self.here.depth) {
+                self.changes.push(Change { spot, before });
+            }
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// What somebody assigned who then left: the caller goes on with it, the rest of the call does not.
+    pub(super) fn left_behind(&mut self, made: Made) {
+        for (Change { spot, before }, after) in made.into_values() {
+            let own = matches!(&spot, Spot::Var(scope, _) if !scope.is_module);
+            let Some(now) = spot.get().filter(|_| !own) else { continue };
+            spot.put(now.join(&after));
+            if spot.outlives(self.here.depth) {
+                self.changes.push(Change { spot, before });
+            }
+        }
+    }
+}
+
+/// Something that outlives the call, and was assigned in it.
+#[derive(Debug)]
+pub(super) struct Kept(Spot);
+
+impl Engine<'_> {
+    /// The next call finds what this one has left: reads of files are known to it as reads of an earlier time, other
+    /// events mean nothing to it.
+    pub(super) fn keep(&mut self) {
+        let mut known: BTreeMap<EventId, Option<EventId>> = BTreeMap::new();
+        for Kept(spot) in std::mem::take(&mut self.kept) {
+            if let Some(value) = spot.get() {
+                let mut value = self.lasting(&value, &mut known, KEPT_DEEP);
+                // A promise that an earlier call has left is not the one that a call makes for itself.
+                if self.is_turn(&value) {
+                    value.name = format!("earlier {}", value.name).into();
+                }
+                spot.put(value);
+            }
+        }
+    }
+
+    fn lasting(&mut self, value: &Value, known: &mut BTreeMap<EventId, Option<EventId>>, deep: u32) -> Value {
+        let mut origins = Origins::default();
+        for id in value.origins.iter() {
+            let lasting =
+                if id >= super::EARLY { Some(id) } else { *known.entry(id).or_insert_with(|| self.early_id(id)) };
+            origins = lasting.map_or_else(|| origins.clone(), |id| origins.with(&Origins::one(id)));
+        }
+        let mut shape = value.shape.clone();
+        if let Some(deep) = deep.checked_sub(1) {
+            match &mut shape {
+                Shape::List(items) => *items = items.iter().map(|item| self.lasting(item, known, deep)).collect(),
+                Shape::Object(object) if object.class.is_none() => {
+                    let names: Vec<Rc<str>> = object.fields.borrow().keys().cloned().collect();
+                    for name in names {
+                        // Whoever is reached by itself must not be borrowed meanwhile.
+                        let field = object.fields.borrow().get(&name).cloned();
+                        if let Some(field) = field.filter(|field| !field.deep_origins().is_empty()) {
+                            let field = self.lasting(&field, known, deep);
+                            object.fields.borrow_mut().insert(name, field);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Value { origins, shape, name: Rc::clone(&value.name) }
+    }
+
+    /// A read of a file, as one that was before the entry points.
+    fn early_id(&mut self, id: EventId) -> Option<EventId> {
+        let event = self.events.get(id as usize)?;
+        let resource = event.resource.as_ref().filter(|resource| resource.kind == Kind::File)?;
+        if !matches!(event.what, What::Read { .. }) {
+            return None;
+        }
+        let same = |old: &Event| old.site == event.site && old.resource.as_ref() == Some(resource);
+        let lately = self.early.get(self.early_before..).unwrap_or_default();
+        if let Some(old) = lately.iter().find(|old| same(old)) {
+            return Some(old.id);
+        }
+        if lately.len() >= KEPT_MOST {
+            return None;
+        }
+        let id = super::EARLY + EventId::try_from(self.early.len()).ok()?;
+        let event = Event { id, early: true, path: Rc::from([]), held: Rc::from([]), ..event.clone() };
+        Rc::make_mut(&mut self.early).push(event);
+        Some(id)
+    }
+}

@@ -1,0 +1,56 @@
+//! One of several objects: a factory that chooses, an interface with few classes.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::call::Args;
+use super::value::{Origins, Shape, Value};
+use crate::hir::Span;
+
+/// Classes of which one variable can be.
+pub(super) const EITHER_MOST: usize = 4;
+
+/// Objects of different classes, if these are such; the later one of each class counts.
+pub(super) fn either(one: &Value, other: &Value) -> Option<Rc<[Value]>> {
+    fn add(value: &Value, all: &mut Vec<Value>) -> bool {
+        let class = |value: &Value| value.object().and_then(|object| object.class);
+        match &value.shape {
+            Shape::Object(object) if object.class.is_some() => {
+                match all.iter_mut().find(|old| class(old) == object.class) {
+                    Some(old) => *old = value.clone(),
+                    None => all.push(value.clone()),
+                }
+                true
+            }
+            Shape::Either(several) => several.iter().all(|value| add(value, all)),
+            _ => false,
+        }
+    }
+    let mut all = Vec::new();
+    (add(one, &mut all) && add(other, &mut all) && (2..=EITHER_MOST).contains(&all.len())).then(|| all.into())
+}
+
+impl Engine<'_> {
+    /// A method of one of several objects.
+    pub(super) fn call_one_of(&mut self, several: &[Value], args: &Args, span: Span) -> Value {
+        let branch = self.new_branch();
+        let mut back: Option<Value> = None;
+        for (index, one) in several.iter().enumerate() {
+            let arm = u16::try_from(index).unwrap_or(u16::MAX);
+            let given =
+                self.arm(branch, arm, &Origins::default(), |engine| engine.invoke(one, args.clone(), false, span));
+            back = Some(back.map_or_else(|| given.clone(), |all| all.join(&given)));
+        }
+        back.unwrap_or_else(Value::null)
+    }
+
+    /// A field or method of one of several objects.
+    pub(super) fn member_of_one(&mut self, several: &[Value], of: &Value, name: &str, span: Span) -> Value {
+        let parts: Vec<Value> = several.iter().map(|one| self.member(one, name, span)).collect();
+        if parts.iter().all(|part| part.closure().is_some()) {
+            return Value::of(Shape::Either(parts.into()), format!("{}.{name}", of.name)).from(&of.origins);
+        }
+        let joined = parts.into_iter().reduce(|all, one| all.join(&one));
+        joined.unwrap_or_else(Value::null).from(&of.origins)
+    }
+}

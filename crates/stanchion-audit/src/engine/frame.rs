@@ -1,0 +1,66 @@
+//! Calls that are being followed.
+
+use std::rc::Rc;
+
+use super::event::Site;
+use super::value::{EventId, Origins, Scope as Vars, Value};
+use crate::hir::{Expr, FunctionId, Pattern, Stmt};
+
+/// A call that is being followed.
+pub(super) struct Frame {
+    pub(super) file: usize,
+    pub(super) function: FunctionId,
+    /// Where it was called.
+    pub(super) site: Site,
+    /// Conditions around the call.
+    pub(super) guards: usize,
+    pub(super) depth: u32,
+    /// A lock that is held until it ends.
+    pub(super) lock: Option<Rc<str>>,
+    /// Lock files that it may go on without, and from where on.
+    pub(super) untaken: Vec<(EventId, EventId)>,
+    /// It ends with an exception, wherever it did not return before.
+    pub(super) throws: bool,
+    /// Loops around that end only by leaving.
+    pub(super) endless: u32,
+    pub(super) this: Option<Value>,
+    pub(super) returned: Option<Value>,
+    pub(super) deferred: Vec<(Expr, Rc<Vars>)>,
+    /// For a context manager: what runs at its `yield`.
+    pub(super) at_yield: Option<AtYield>,
+}
+
+/// See [`Engine::chains`].
+pub(super) struct Chain {
+    pub(super) behind: Origins,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) mark: EventId,
+}
+
+pub(super) struct AtYield {
+    pub(super) body: Rc<[Stmt]>,
+    pub(super) bind: Option<Pattern>,
+    pub(super) scope: Rc<Vars>,
+    pub(super) frame: usize,
+}
+
+impl Frame {
+    pub(super) fn new(file: usize, function: usize, site: Site, this: Option<Value>) -> Self {
+        Self {
+            file,
+            function,
+            site,
+            guards: 0,
+            depth: 0,
+            lock: None,
+            untaken: Vec::new(),
+            throws: false,
+            endless: 0,
+            this,
+            returned: None,
+            deferred: Vec::new(),
+            at_yield: None,
+        }
+    }
+}
