@@ -163,10 +163,14 @@ pub(crate) async fn ask(conn: &mut Conn, sql: &[u8], count: usize) -> Parts {
         let mut result = conn.query_iter(sql).await?;
         for _ in 0..count {
             let (found, id) = (result.affected_rows(), result.last_insert_id().unwrap_or(0));
-            // Kept row by row: an error of the next statement comes with the end of this one.
+            // Kept row by row: that the connection broke before the next statement comes with the end of this one.
             let mut rows = Vec::new();
-            let read = result.for_each(|row| rows.push(row)).await;
-            sets.push(Set { rows, found, id });
+            let read = result.map(|row| rows.push(row)).await;
+            // An error that the server names is that of this statement. (`for_each` of the library passes over it, and over
+            // all statements that it kept from running.)
+            if read.as_ref().err().is_none_or(|e| code(e).is_none()) {
+                sets.push(Set { rows, found, id });
+            }
             read?;
         }
         result.drop_result().await
@@ -196,4 +200,31 @@ pub(crate) fn bytes(row: &Row, at: usize) -> Result<Option<Vec<u8>>> {
 /// Text; what is not UTF-8 was not written by us, and is shown as well as it can be.
 pub(crate) fn text(row: &Row, at: usize) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes(row, at)?.unwrap_or_default()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use stanchion_testkit::engines::MariaDb;
+
+    use super::*;
+    use crate::StoreUrl;
+
+    /// Who takes the number of results for the number of statements that ran must not count the one that failed.
+    #[tokio::test]
+    async fn results_end_with_the_statement_that_fails() {
+        let server = MariaDb::start().await;
+        let pool = Pool::new(Target::take(&mut StoreUrl::parse(&server.url()).unwrap()).unwrap());
+        for (sql, count, ran) in [
+            ("KILL QUERY NULL; DO 1", 2, 0),
+            ("DO 1; KILL QUERY NULL; DO 1; DO 1", 4, 1),
+            ("SELECT 1; DO 1; KILL QUERY NULL", 3, 2),
+            ("DO 1; SELECT * FROM nothing; DO 1", 3, 1),
+        ] {
+            let parts = pool.parts(sql.as_bytes(), count, Effect::Read).await.unwrap();
+            assert!(parts.failed.is_some(), "{sql}");
+            assert_eq!(parts.sets.len(), ran, "{sql}");
+        }
+        let parts = pool.parts(b"DO 1; SELECT 2", 2, Effect::Read).await.unwrap();
+        assert_eq!((parts.failed.is_none(), parts.sets.len(), parts.sets[1].rows.len()), (true, 2, 1));
+    }
 }
