@@ -114,7 +114,7 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
     let sent = SystemClock.now();
     let mut attempt = Attempt::new(shared.nodes.len(), req.ttl, drift(req.ttl), sent, req.floor, shared.write_back)
         .spread(owner.nonce() % 64);
-    let ask = shared.names.guess(&req.key, req.floor);
+    let ask = shared.grants.number(owner).unwrap_or_else(|| shared.names.guess(&req.key, req.floor));
     let mut taking = Taking {
         shared,
         req,
@@ -151,7 +151,7 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
             Next::Granted(number) => {
                 taking.granted = true;
                 shared.names.saw(&req.key, number);
-                shared.grants.add(owner, sent + req.ttl, number == ask);
+                shared.grants.add(owner, sent + req.ttl, number, number == ask);
                 if !shared.write_back && attempt.round() == 0 {
                     taking.tell_later(number);
                 }
