@@ -110,34 +110,42 @@ impl Pool {
                 Some(conn) => (conn, true),
                 None => (target.connect().await?, false),
             };
+            let mut sets = Vec::with_capacity(count);
             // A caller that gives up drops the connection with this future, and with it what was under way.
-            let answer = timeout(target.timeout, ask(&mut conn, sql, count)).await;
-            match answer {
-                Ok(parts) => match &parts.failed {
-                    Some(e) if code(e).is_none() => {
-                        // Others that were idle have probably died with it.
-                        self.idle().clear();
-                        if again && used {
-                            again = false;
-                            continue;
-                        }
-                        // What the first statements of a packet did is known, if they were answered.
-                        if effect == Effect::Write && !parts.sets.is_empty() {
-                            return Ok(parts);
-                        }
-                        return Err(running(e, &target.shown, effect));
-                    }
-                    // A packet that stopped in the middle may have left a transaction open.
-                    Some(e) if count > 1 && effect == Effect::Write && !is_uncalled(e) => return Ok(parts),
-                    _ => {
-                        self.idle().push((conn, Instant::now()));
-                        return Ok(parts);
-                    }
-                },
+            let answer = timeout(target.timeout, read(&mut conn, sql, count, &mut sets)).await;
+            let parts = match answer {
+                Ok(read) => Parts { sets, failed: read.err() },
+                // What the first statements of a packet did is known, if they were answered: a call that hangs must not
+                // make a committed write uncertain.
+                Err(late) if effect == Effect::Write && !sets.is_empty() => {
+                    let late = std::io::Error::new(std::io::ErrorKind::TimedOut, late);
+                    return Ok(Parts { sets, failed: Some(late.into()) });
+                }
                 Err(_) => {
                     return Err(
                         lost(&target.shown, effect).with("timeout", stanchion_core::text::duration(target.timeout))
                     );
+                }
+            };
+            match &parts.failed {
+                Some(e) if code(e).is_none() => {
+                    // Others that were idle have probably died with it.
+                    self.idle().clear();
+                    if again && used {
+                        again = false;
+                        continue;
+                    }
+                    // As above.
+                    if effect == Effect::Write && !parts.sets.is_empty() {
+                        return Ok(parts);
+                    }
+                    return Err(running(e, &target.shown, effect));
+                }
+                // A packet that stopped in the middle may have left a transaction open.
+                Some(e) if count > 1 && effect == Effect::Write && !is_uncalled(e) => return Ok(parts),
+                _ => {
+                    self.idle().push((conn, Instant::now()));
+                    return Ok(parts);
                 }
             }
         }
@@ -159,21 +167,26 @@ impl Pool {
 /// Sends a packet of `count` statements and reads every result.
 pub(crate) async fn ask(conn: &mut Conn, sql: &[u8], count: usize) -> Parts {
     let mut sets = Vec::with_capacity(count);
-    let failed = async {
-        let mut result = conn.query_iter(sql).await?;
-        for _ in 0..count {
-            let (found, id) = (result.affected_rows(), result.last_insert_id().unwrap_or(0));
-            // Kept row by row: an error of the next statement comes with the end of this one.
-            let mut rows = Vec::new();
-            let read = result.for_each(|row| rows.push(row)).await;
-            sets.push(Set { rows, found, id });
-            read?;
-        }
-        result.drop_result().await
-    }
-    .await
-    .err();
+    let failed = read(conn, sql, count, &mut sets).await.err();
     Parts { sets, failed }
+}
+
+/// The same; what was answered stays in `sets` if this future is dropped.
+async fn read(conn: &mut Conn, sql: &[u8], count: usize, sets: &mut Vec<Set>) -> mysql_async::Result<()> {
+    let mut result = conn.query_iter(sql).await?;
+    for _ in 0..count {
+        let (found, id) = (result.affected_rows(), result.last_insert_id().unwrap_or(0));
+        // Kept row by row: that the connection broke before the next statement comes with the end of this one.
+        let mut rows = Vec::new();
+        let read = result.map(|row| rows.push(row)).await;
+        // An error that the server names is that of this statement. (`for_each` of the library passes over it, and over
+        // all statements that it kept from running.)
+        if read.as_ref().err().is_none_or(|e| code(e).is_none()) {
+            sets.push(Set { rows, found, id });
+        }
+        read?;
+    }
+    result.drop_result().await
 }
 
 /// A whole number in a row. A wrong type is a bug or a foreign table, never a panic.
@@ -196,4 +209,43 @@ pub(crate) fn bytes(row: &Row, at: usize) -> Result<Option<Vec<u8>>> {
 /// Text; what is not UTF-8 was not written by us, and is shown as well as it can be.
 pub(crate) fn text(row: &Row, at: usize) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes(row, at)?.unwrap_or_default()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use stanchion_testkit::engines::MariaDb;
+
+    use super::*;
+    use crate::StoreUrl;
+
+    /// Who takes the number of results for the number of statements that ran must not count the one that failed.
+    #[tokio::test]
+    async fn results_end_with_the_statement_that_fails() {
+        let server = MariaDb::start().await;
+        let pool = Pool::new(Target::take(&mut StoreUrl::parse(&server.url()).unwrap()).unwrap());
+        for (sql, count, ran) in [
+            ("KILL QUERY NULL; DO 1", 2, 0),
+            ("DO 1; KILL QUERY NULL; DO 1; DO 1", 4, 1),
+            ("SELECT 1; DO 1; KILL QUERY NULL", 3, 2),
+            ("DO 1; SELECT * FROM nothing; DO 1", 3, 1),
+        ] {
+            let parts = pool.parts(sql.as_bytes(), count, Effect::Read).await.unwrap();
+            assert!(parts.failed.is_some(), "{sql}");
+            assert_eq!(parts.sets.len(), ran, "{sql}");
+        }
+        let parts = pool.parts(b"DO 1; SELECT 2", 2, Effect::Read).await.unwrap();
+        assert_eq!((parts.failed.is_none(), parts.sets.len(), parts.sets[1].rows.len()), (true, 2, 1));
+    }
+
+    #[tokio::test]
+    async fn what_was_answered_before_a_statement_that_hangs_is_known() {
+        let server = MariaDb::start().await;
+        let url = format!("{}?timeout=1s", server.url());
+        let pool = Pool::new(Target::take(&mut StoreUrl::parse(&url).unwrap()).unwrap());
+        let parts = pool.parts(b"CREATE TABLE t (a INT); DO 1; DO SLEEP(60)", 3, Effect::Write).await.unwrap();
+        assert!(parts.failed.is_some_and(|e| code(&e).is_none()));
+        assert_eq!(parts.sets.len(), 1, "the library reads the next answer with the end of one");
+        let late = pool.run("DO SLEEP(60)", 1, Effect::Write).await.map(drop).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::OutcomeUnknown);
+    }
 }

@@ -17,6 +17,8 @@ struct Given {
     ends: BootTime,
     /// Whether every node of the quorum has the fence, and none had a higher number.
     agreed: bool,
+    /// The fence; unknown for a grant that came from elsewhere.
+    number: Option<u64>,
 }
 
 impl Grants {
@@ -24,22 +26,28 @@ impl Grants {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn add(&self, owner: Owner, ends: BootTime, agreed: bool) {
+    pub(super) fn add(&self, owner: Owner, ends: BootTime, number: u64, agreed: bool) {
         let mut table = self.table();
         if table.len() >= MOST {
             let now = SystemClock.now();
             table.retain(|_, given| given.ends > now);
         }
-        table.insert(owner.nonce(), Given { ends, agreed });
+        table.insert(owner.nonce(), Given { ends, agreed, number: Some(number) });
     }
 
     pub(super) fn prolong(&self, owner: Owner, ends: BootTime) {
-        self.table().entry(owner.nonce()).or_insert(Given { ends, agreed: false }).ends = ends;
+        self.table().entry(owner.nonce()).or_insert(Given { ends, agreed: false, number: None }).ends = ends;
     }
 
     /// Says whether its fence was agreed on; if nobody knows, it was not.
     pub(super) fn remove(&self, owner: Owner) -> bool {
         self.table().remove(&owner.nonce()).is_some_and(|given| given.agreed)
+    }
+
+    /// The fence of a grant that lives. An owner that asks again comes with it: a node that the first attempt did not reach
+    /// then has the same number as the others, and not a higher one that all would have to agree on.
+    pub(super) fn number(&self, owner: Owner) -> Option<u64> {
+        self.table().get(&owner.nonce()).filter(|given| given.ends > SystemClock.now()).and_then(|given| given.number)
     }
 
     pub(super) fn lives(&self, owner: Owner) -> bool {

@@ -12,9 +12,9 @@ use crate::redis::reply::{int, text};
 /// A holder as a node shows it.
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
-    /// The same on every node of one acquisition: kind, owner and number.
+    /// Kind, owner and number: the same on every node once the fence is agreed.
     pub(super) mark: String,
-    /// The number with which its attempt came: the same on every node before the fence is agreed.
+    /// The number with which its attempt came: the same on every node that this attempt has taken.
     pub(super) ask: String,
     pub(super) holder: Holder,
 }
@@ -35,6 +35,17 @@ impl Shown {
         holder.held_for = Some(Duration::from_millis(now.saturating_sub(since)));
         holder.expires_in = Some(left);
         Some(Self { mark: line.get(..49)?.to_owned(), ask: line.get(62..78)?.to_owned(), holder })
+    }
+
+    /// Kind and owner.
+    pub(super) fn name(&self) -> &str {
+        self.mark.get(..33).unwrap_or_default()
+    }
+
+    /// Whether both are traces of one acquisition: it has drawn its own number on each node, or a node that had forgotten
+    /// it was given the fence alone.
+    pub(super) fn belongs_to(&self, other: &Self) -> bool {
+        self.mark == other.mark || (self.name() == other.name() && self.ask == other.ask)
     }
 }
 
@@ -129,6 +140,7 @@ mod tests {
         assert_eq!(shown.holder.fence, Some(FencingToken::from_parts(99, 7)));
         assert_eq!(shown.holder.held_for, Some(Duration::from_millis(500)));
         assert_eq!(shown.mark.len(), 49);
+        assert_eq!(shown.name().len(), 33);
         assert!(Shown::read("xnonsense", 0, Duration::ZERO).is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! One acquisition: asking, writing the fence back, and leaving nothing behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use stanchion_core::redlock::{Answer, Attempt, Next, Reason, drift, quorum};
-use stanchion_core::{Acquire, Clock as _, Error, ErrorKind, Owner, SystemClock, contended};
+use stanchion_core::{Acquire, Clock as _, Error, ErrorKind, Mode, Owner, SystemClock, contended};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -66,6 +66,8 @@ struct Taking<'a> {
     ours: u32,
     refusals: BTreeMap<usize, Refusal>,
     faults: Vec<(usize, Fault)>,
+    /// The numbers that the nodes have drawn.
+    drawn: BTreeSet<u64>,
     granted: bool,
 }
 
@@ -112,7 +114,7 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
     let sent = SystemClock.now();
     let mut attempt = Attempt::new(shared.nodes.len(), req.ttl, drift(req.ttl), sent, req.floor, shared.write_back)
         .spread(owner.nonce() % 64);
-    let ask = shared.names.guess(&req.key, req.floor);
+    let ask = shared.grants.number(owner).unwrap_or_else(|| shared.names.guess(&req.key, req.floor));
     let mut taking = Taking {
         shared,
         req,
@@ -122,6 +124,7 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
         ours: 0,
         refusals: BTreeMap::new(),
         faults: Vec::new(),
+        drawn: BTreeSet::new(),
         granted: false,
     };
     let mut number = ask;
@@ -148,7 +151,10 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
             Next::Granted(number) => {
                 taking.granted = true;
                 shared.names.saw(&req.key, number);
-                shared.grants.add(owner, sent + req.ttl, number == ask);
+                shared.grants.add(owner, sent + req.ttl, number, number == ask);
+                if !shared.write_back && attempt.round() == 0 {
+                    taking.tell_later(number);
+                }
                 return Outcome::Granted(number);
             }
             // With nodes away, one refusal less than a quorum can be all there is to see of a holder.
@@ -171,6 +177,9 @@ impl Taking<'_> {
                 (answer, None, fault)
             }
         };
+        if let Answer::Yes(drawn) = answer {
+            self.drawn.insert(drawn);
+        }
         match answer {
             Answer::Yes(_) | Answer::Behind(_) => self.ours |= 1 << index,
             Answer::Error if fault.as_ref().is_some_and(may_have_run) => self.ours |= 1 << index,
@@ -181,6 +190,30 @@ impl Taking<'_> {
             self.refusals.insert(index, refusal);
         }
         attempt.answer(index, round, answer, SystemClock.now())
+    }
+
+    /// Granted in one round: a node that has drawn another number learns the fence in the background, for those who list.
+    /// The answers that are still out may tell of one, too.
+    fn tell_later(&self, number: u64) {
+        let Self { shared, req, owner, ask, inbox, .. } = self;
+        let write = Op { key: req.key.clone(), owner: *owner, mode: req.mode, work: Work::Write { number, ask: *ask } };
+        if self.drawn.iter().any(|drawn| *drawn != number) {
+            shared.fan.ask(write, 1, &Arc::default());
+            return;
+        }
+        if inbox.is_done() {
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (fan, inbox) = (Arc::clone(&shared.fan), Arc::clone(inbox));
+        runtime.spawn(async move {
+            while let Some((_, _, answer)) = inbox.next().await {
+                if matches!(reply::taken(answer).0, Answer::Yes(drawn) if drawn != number) {
+                    fan.ask(write, 1, &Arc::default());
+                    return;
+                }
+            }
+        });
     }
 
     /// Refused by too many. Whether by one holder, or by contenders that keep each other out, the rest of the nodes may
@@ -224,18 +257,10 @@ impl Taking<'_> {
 
     /// The acquisition that holds most of the nodes. Readers hold together: they count as one.
     fn most(&self) -> Option<(usize, &reply::Shown)> {
-        let mut marks: BTreeMap<(&str, &str), (usize, &reply::Shown)> = BTreeMap::new();
-        for Refusal { shown, .. } in self.refusals.values() {
-            // One that is about to agree on its fence is known by what it came with, one that has agreed by its fence.
-            let names = match shown.mark.starts_with('s') {
-                true => vec![("s", "")],
-                false => vec![(shown.mark.as_str(), ""), (&shown.mark[..33], shown.ask.as_str())],
-            };
-            for name in names {
-                marks.entry(name).or_insert((0, shown)).0 += 1;
-            }
-        }
-        marks.into_values().max_by_key(|(count, _)| *count)
+        let shown = || self.refusals.values().map(|refusal| &refusal.shown);
+        let reads = |shown: &reply::Shown| shown.holder.mode == Mode::Shared;
+        let together = |a: &reply::Shown, b: &reply::Shown| (reads(a) && reads(b)) || a.belongs_to(b);
+        shown().map(|one| (shown().filter(|other| together(one, other)).count(), one)).max_by_key(|(count, _)| *count)
     }
 
     /// When enough leases will have ended for a quorum, if nobody renews.

@@ -1,5 +1,6 @@
 //! The queue under load: whoever stands in it is served, in order.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ use super::{PATIENCE, key, open, request, waiting};
 const ROUNDS: usize = 25;
 /// Half of the time that a waiter has to take its turn.
 const STILL: Duration = Duration::from_millis(250);
+
+/// More than all connections of the clients together, and fewer than one statement may name.
+const COPIES: usize = 60;
 
 /// Everything that was ever written to the rows of locks: the holder, and those who wait.
 struct History<'a>(&'a MariaDb);
@@ -28,6 +32,12 @@ impl<'a> History<'a> {
             );
             server.ask(&trigger).unwrap();
         }
+        // Each connection needs a copy of the table, and each copy reads the triggers anew. Where connections that run
+        // begin to open copies, MariaDB 10.11 reads a trigger wrongly once in some hundred times ("Unknown trigger has an
+        // error in its body: 'Query was empty'" [1064]), keeps that copy, and refuses every write for which it is used.
+        // So the copies are all opened here, by one statement.
+        let copies: Vec<_> = (0..COPIES).map(|copy| format!("stanchion_locks AS l{copy}")).collect();
+        server.ask(&format!("SELECT 1 FROM {} LIMIT 0", copies.join(", "))).unwrap();
         Self(server)
     }
 
@@ -72,25 +82,37 @@ async fn pulse(server: &MariaDb, work: impl Future<Output = ()>) -> Duration {
 /// Each of eight tasks of each client takes the lock and gives it back.
 async fn crowd(clients: &[Locks], name: &str) {
     let mut tasks = JoinSet::new();
-    for locks in clients {
+    for (client, locks) in clients.iter().enumerate() {
         for _ in 0..8 {
             let (locks, request) = (locks.clone(), waiting(name));
             tasks.spawn(async move {
-                for _ in 0..ROUNDS {
-                    let released = locks.acquire(&request).await.unwrap().release().await.unwrap();
-                    assert_eq!(released, Released::Released);
+                for round in 0..ROUNDS {
+                    let failed =
+                        |what: &str, why: &dyn Debug| Err(format!("client {client}, round {round}, {what}: {why:?}"));
+                    let lease = match locks.acquire(&request).await {
+                        Ok(lease) => lease,
+                        Err(e) => return failed("acquire", &e),
+                    };
+                    match lease.release().await {
+                        Ok(Released::Released) => {}
+                        other => return failed("release", &other),
+                    }
                 }
+                Ok(())
             });
         }
     }
-    tokio::time::timeout(5 * PATIENCE, tasks.join_all()).await.expect("everybody is served");
+    let ends = tokio::time::timeout(5 * PATIENCE, tasks.join_all()).await.expect("everybody is served");
+    let failures: Vec<String> = ends.into_iter().filter_map(Result::err).collect();
+    assert!(failures.is_empty(), "{name}: {failures:#?}");
 }
 
 /// Nobody gives up here, so a waiter leaves the queue only as the holder. One that is told of its turn too late, or never,
 /// is passed over, and its place is written out of the row. Only where the machine itself stood still is that no fault.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_waiter_of_a_live_client_loses_its_turn() {
-    let server = MariaDb::start().await;
+    // One cache of open tables for all connections: see [`History::begin`].
+    let server = MariaDb::options().setting("table-open-cache-instances=1").start().await;
     let mut clients = Vec::new();
     for _ in 0..4 {
         clients.push(Locks::new(open(&server.url()).await.locks));

@@ -11,16 +11,20 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stanchion_core::{Acquire, LockBackend};
+use stanchion_core::{Acquire, LockBackend, Owner, Page, Released};
 use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, run_all};
 use stanchion_testkit::engines::Redis;
 use stanchion_testkit::{FaultProxy, Protocol};
+use tokio::time::Instant;
 
 use crate::common::{factory_of, key, open, refused, request};
 use crate::redis::plain;
 
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Counters of fences on each node.
+const SHARDS: usize = 64;
 
 type Locks = Arc<dyn LockBackend>;
 
@@ -104,6 +108,35 @@ stanchion_testkit::process_tests!(processes, server, client, except: [
 async fn fences_by_time_conform_as_well() {
     let except = ["slots_admit_n_and_no_more", "waiters_are_served_in_order"];
     run_all(&factory(5, "&fence=time").await, &[locks::CASES, leases::CASES], &except).await;
+}
+
+/// The nodes know of different fences, so each draws a number of its own, and only the holder knows which one it got.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_holder_is_listed_with_its_own_fence_or_none_and_soon_with_its_own() {
+    let nodes = Nodes::start(5).await;
+    let url = nodes.url("quarantine=0s&node_timeout=10s&fence=time");
+    let (ours, other) = (open(&url).await.locks, open(&url).await.locks);
+    for round in 0..20_u64 {
+        for (node, server) in (0..).zip(&nodes.servers) {
+            // Above all clocks, so that the numbers follow from these.
+            let known = format!("{:016}", 200_000_000_000_000 + 1000 * round + 10 * ((node + round) % 5));
+            let shards: Vec<String> = (0..SHARDS).map(|shard| format!("{{stanchion}}:redlock-fence:{shard}")).collect();
+            let words = shards.iter().flat_map(|shard| [shard.as_str(), known.as_str()]);
+            plain(server, &["MSET"].into_iter().chain(words).collect::<Vec<_>>()).await;
+        }
+        let grant = ours.try_acquire(&request("k"), Owner::random()).await.unwrap();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let found = other.list("k", Page::first(2)).await.unwrap();
+            let fences: Vec<_> = found.iter().flat_map(|info| &info.holders).map(|holder| holder.fence).collect();
+            match fences.as_slice() {
+                [Some(fence)] if *fence == grant.fence => break,
+                [None] => assert!(Instant::now() < until, "the nodes never learn the fence"),
+                wrong => panic!("round {round}: {wrong:?} instead of {:?}", grant.fence),
+            }
+        }
+        assert_eq!(ours.release(&grant).await.unwrap(), Released::Released);
+    }
 }
 
 /// One node is no more than a slow `redis:`; two and four tolerate as many failures as one and three.
