@@ -23,10 +23,10 @@ enum Spot {
 
 impl Spot {
     /// The same for the same place.
-    fn key(&self) -> (usize, Rc<str>) {
+    fn key(&self) -> (usize, &str) {
         match self {
-            Self::Var(scope, name) => (Rc::as_ptr(scope).addr(), Rc::clone(name)),
-            Self::Field(fields, name) => (Rc::as_ptr(fields).addr(), Rc::clone(name)),
+            Self::Var(scope, name) => (Rc::as_ptr(scope).addr(), name),
+            Self::Field(fields, name) => (Rc::as_ptr(fields).addr(), name),
         }
     }
 
@@ -65,13 +65,13 @@ pub(super) struct Change {
 }
 
 /// What one arm has assigned: the place, what was there, and what is there at its end.
-pub(super) type Made = BTreeMap<(usize, Rc<str>), (Change, Value)>;
+pub(super) type Made = Vec<(Change, Value)>;
 
 impl Engine<'_> {
     /// Runs `body` as one arm of a branch, which may be taken or not.
     pub(super) fn arm<T>(&mut self, branch: u32, arm: u16, guard: &Origins, body: impl FnOnce(&mut Self) -> T) -> T {
         let (done, made) = self.one_arm(branch, arm, guard, body);
-        self.either_of(vec![made], false);
+        self.either_of([made], false);
         done
     }
 
@@ -135,33 +135,30 @@ impl Engine<'_> {
 
     /// What was assigned since then; what was there before is there again.
     pub(super) fn taken_back(&mut self, mark: usize) -> Made {
-        let mut made = Made::new();
-        if self.changes.len() <= mark {
-            return made;
-        }
-        for change in self.changes.drain(mark..) {
-            let key = change.spot.key();
-            // The first of several knows what was there before the arm.
-            if !made.contains_key(&key)
-                && let Some(after) = change.spot.get()
-            {
-                made.insert(key, (change, after));
-            }
-        }
-        for (change, _) in made.values() {
+        let mut changes: Vec<Change> = self.changes.drain(mark.min(self.changes.len())..).collect();
+        // The first of several knows what was there before the arm.
+        changes.sort_by(|one, other| one.spot.key().cmp(&other.spot.key()));
+        changes.dedup_by(|later, first| later.spot.key() == first.spot.key());
+        let after = |change: Change| change.spot.get().map(|after| (change, after));
+        let made: Made = changes.into_iter().filter_map(after).collect();
+        for (change, _) in &made {
             change.spot.put(change.before.clone());
         }
         made
     }
 
     /// Behind the arms it is what one of them has assigned, or what was there before; `whole`: one of them was taken.
-    pub(super) fn either_of(&mut self, arms: Vec<Made>, whole: bool) {
+    pub(super) fn either_of(&mut self, arms: impl IntoIterator<Item = Made, IntoIter: ExactSizeIterator>, whole: bool) {
+        let arms = arms.into_iter();
         let count = arms.len();
-        let mut all: BTreeMap<(usize, Rc<str>), (Change, Vec<Value>)> = BTreeMap::new();
-        for (key, (change, after)) in arms.into_iter().flatten() {
-            all.entry(key).or_insert_with(|| (change, Vec::new())).1.push(after);
-        }
-        for (Change { spot, before }, values) in all.into_values() {
+        let mut all: Made = arms.flatten().collect();
+        all.sort_by(|(one, _), (other, _)| one.spot.key().cmp(&other.spot.key()));
+        let mut all = all.into_iter().peekable();
+        while let Some((Change { spot, before }, first)) = all.next() {
+            let mut values = vec![first];
+            while let Some((_, more)) = all.next_if(|(next, _)| next.spot.key() == spot.key()) {
+                values.push(more);
+            }
             let mut values = values.into_iter();
             let replaced = whole && values.len() == count;
             let first = if replaced { values.next() } else { None };
@@ -177,7 +174,7 @@ impl Engine<'_> {
 impl Engine<'_> {
     /// What somebody assigned who then left: the caller goes on with it, the rest of the call does not.
     pub(super) fn left_behind(&mut self, made: Made) {
-        for (Change { spot, before }, after) in made.into_values() {
+        for (Change { spot, before }, after) in made {
             let own = matches!(&spot, Spot::Var(scope, _) if !scope.is_module);
             let Some(now) = spot.get().filter(|_| !own) else { continue };
             spot.put(now.join(&after));

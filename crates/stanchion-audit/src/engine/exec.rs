@@ -190,7 +190,7 @@ impl Engine<'_> {
         let after_first = std::mem::replace(&mut self.here.held, held);
         self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
         let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
-        self.either_of(vec![one, two], true);
+        self.either_of([one, two], true);
         self.here.present.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
             self.here.conditions.truncate(conditions);
