@@ -129,10 +129,10 @@ impl Engine<'_> {
                 self.give_back(&Rc::clone(lock), true, span);
                 Value::null()
             }
-            Shape::File(file) if self.whole(*file).is_some() => {
-                let whole = self.whole(*file).unwrap_or_else(Value::null);
-                self.invoke(&whole, args, is_new, span)
-            }
+            Shape::File(file) => match self.whole(*file) {
+                Some(whole) => self.invoke(&whole, args, is_new, span),
+                None => self.call_unknown(callee, args, span),
+            },
             Shape::Either(several) => self.call_one_of(&Rc::clone(several), &args, span),
             Shape::Wrapped(wrapped) => self.call_wrapped(&Rc::clone(wrapped), args, span),
             // A function of a modelled type: `knex("users")`, `limit(f)`.

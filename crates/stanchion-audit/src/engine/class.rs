@@ -266,6 +266,14 @@ impl Engine<'_> {
         Value { shape: Shape::Func(Rc::new(closure)), ..found }
     }
 
+    /// The same, where the file exports nothing under this name.
+    pub(super) fn whole_without(&mut self, file: usize, name: &str) -> Option<Value> {
+        if !is_javascript(self.language(file)) || self.program.export(file, name).is_some() {
+            return None;
+        }
+        self.whole(file)
+    }
+
     /// What CommonJS exports as a whole: `module.exports = new Store()` is what `require` gives.
     pub(super) fn whole(&mut self, file: usize) -> Option<Value> {
         if !is_javascript(self.language(file)) || self.program.export(file, "default").is_none() {

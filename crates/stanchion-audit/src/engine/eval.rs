@@ -198,7 +198,7 @@ impl Engine<'_> {
                 }
                 unknown
             }
-            Shape::File(file) => match self.whole(*file).filter(|_| self.program.export(*file, name).is_none()) {
+            Shape::File(file) => match self.whole_without(*file, name) {
                 Some(whole) => self.member(&whole, name, span),
                 None => self.exported(*file, name),
             },

@@ -1,7 +1,9 @@
 //! Entry points, one after the other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use foldhash::HashSet;
 
 use super::eval::is_javascript;
 use super::event::{Site, What};
@@ -201,7 +203,7 @@ fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
     if !is_javascript(module.language) {
         return all;
     }
-    let (mut outside, mut inside, mut own_methods) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let [mut outside, mut inside, mut own_methods]: [HashSet<&str>; 3] = Default::default();
     for (index, function) in module.functions.iter().enumerate() {
         let own = function.name.as_str();
         let names = if index == 0 { &mut outside } else { &mut inside };
@@ -211,19 +213,21 @@ fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
                 && matches!(of.kind, ExprKind::This)
                 && name != own
             {
-                own_methods.insert(name.clone());
+                own_methods.insert(name);
             }
             if let ExprKind::Name(name) = &expr.kind
                 && name != own
             {
-                names.insert(name.clone());
+                names.insert(name);
             }
         });
     }
-    outside.extend(module.exports.iter().map(|export| export.local.clone()));
+    outside.extend(module.exports.iter().map(|export| export.local.as_str()));
     let is_inner = |function: &Function| match function.class {
-        Some(_) => function.is_private || own_methods.contains(&function.name) && !program.is_asked(&function.name),
-        None => inside.contains(&function.name) && !outside.contains(&function.name),
+        Some(_) => {
+            function.is_private || own_methods.contains(function.name.as_str()) && !program.is_asked(&function.name)
+        }
+        None => inside.contains(function.name.as_str()) && !outside.contains(function.name.as_str()),
     };
     // Sorting keeps the order of those that are equal.
     all.sort_by_key(|function| module.functions.get(*function).is_some_and(is_inner));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Expr, ExprKind, Function, Handler, Pattern, Stmt, StmtKind};
 
 /// Calls `look` with every expression of these statements; functions and classes that are declared in them are elsewhere.
-pub(crate) fn each_in(body: &[Stmt], look: &mut dyn FnMut(&Expr)) {
+pub(crate) fn each_in<'a>(body: &'a [Stmt], look: &mut dyn FnMut(&'a Expr)) {
     for stmt in body {
         match &stmt.kind {
             StmtKind::Expr(expr) | StmtKind::Defer(expr) | StmtKind::Go(expr) | StmtKind::Delete(expr) => {
@@ -41,7 +41,7 @@ pub(crate) fn each_in(body: &[Stmt], look: &mut dyn FnMut(&Expr)) {
 }
 
 /// The expression and all inside of it; how deep they are nested, the front-ends limit.
-pub(crate) fn each(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
+pub(crate) fn each<'a>(expr: &'a Expr, look: &mut dyn FnMut(&'a Expr)) {
     look(expr);
     match &expr.kind {
         ExprKind::Member { of, .. }
