@@ -250,7 +250,7 @@ impl Engine<'_> {
             return None;
         }
         let id = super::EARLY + EventId::try_from(self.early.len()).ok()?;
-        let event = Event { id, early: true, path: Rc::from([]), held: Rc::from([]), ..event.clone() };
+        let event = Event { id, early: true, kept: true, path: Rc::from([]), held: Rc::from([]), ..event.clone() };
         Rc::make_mut(&mut self.early).push(event);
         Some(id)
     }

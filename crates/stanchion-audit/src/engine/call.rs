@@ -235,6 +235,7 @@ impl Engine<'_> {
         self.frames.push(frame);
         let present = self.here.present.len();
         let (conditions, asking) = (self.here.conditions.len(), std::mem::take(&mut self.here.asking));
+        let deciding = std::mem::take(&mut self.here.deciding);
         let (path, guards, depth) = (self.here.path.len(), self.here.guards.len(), self.here.depth);
         self.bind_params(found, args, &scope);
         self.hoist(&found.body, &scope);
@@ -247,7 +248,7 @@ impl Engine<'_> {
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
         self.here.conditions.truncate(conditions);
-        self.here.asking = asking;
+        (self.here.asking, self.here.deciding) = (asking, deciding);
         self.here.present.truncate(present);
         self.here.depth = depth;
         let lock = self.frames.last_mut().and_then(|frame| frame.lock.take());

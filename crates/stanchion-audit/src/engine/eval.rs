@@ -325,7 +325,7 @@ impl Engine<'_> {
                 let right = self.arm(branch, 0, &guard, |engine| engine.eval(right, scope));
                 let both = if op == "&&" { left.join(&right) } else { right.join(&left) };
                 // Of a condition all parts are known.
-                let name = (self.here.asking > 0 && op != "??").then(|| format!("{}{op}{}", left.name, right.name));
+                let name = (self.here.deciding > 0 && op != "??").then(|| format!("{}{op}{}", left.name, right.name));
                 let both =
                     name.map_or_else(|| both.clone(), |name| Value::of(both.shape.clone(), name).from(&both.origins));
                 both.from(&guard)

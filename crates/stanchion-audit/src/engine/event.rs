@@ -249,6 +249,8 @@ pub(crate) struct Event {
     pub(crate) swallowed: Option<EventId>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,
+    /// In an earlier call: what it gave was kept.
+    pub(crate) kept: bool,
 }
 
 impl Event {

@@ -175,7 +175,9 @@ impl Engine<'_> {
 
     fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
         // What a condition binds (`let … else`, `:=`) is seen after it as well.
+        self.here.deciding += 1;
         let tested = self.asked(cond, scope);
+        self.here.deciding -= 1;
         let guard = tested.deep_origins();
         let branch = self.new_branch();
         let held = self.here.held.clone();

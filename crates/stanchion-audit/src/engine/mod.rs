@@ -217,6 +217,8 @@ struct Here {
     retries: u32,
     /// Conditions that are being looked at.
     asking: u32,
+    /// Those of them that a branch depends on: no part of them is used as a value.
+    deciding: u32,
     /// Calls around whose promise is only kept: whoever called goes on at their first pause.
     apart: u32,
     early: bool,
@@ -335,6 +337,7 @@ impl<'p> Engine<'p> {
             detached: here.detached > 0 || is_pause && here.apart > 0,
             swallowed: None,
             early: here.early,
+            kept: false,
         };
         if here.early {
             if let Some(script) = self.frames.first().filter(|_| event.is_lasting()) {

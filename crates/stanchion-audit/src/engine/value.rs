@@ -193,12 +193,15 @@ impl Scope {
         self.vars.borrow_mut().insert(word(name), Binding { value, depth });
     }
 
-    /// The variable, and whether it belongs to a module.
+    /// The variable, and whether all calls share it.
     pub(crate) fn find(&self, name: &str) -> Option<(Binding, bool)> {
         let mut scope = self;
         loop {
             if let Some(found) = scope.vars.borrow().get(name) {
-                return Some((found.clone(), scope.is_module));
+                // A list or map of a function is mostly handed on, and asked somewhere else.
+                let handed = scope.parent.is_some()
+                    && matches!(&found.value.shape, Shape::Api(kind) if &**kind == super::memory::COLLECTION);
+                return Some((found.clone(), scope.is_module && !handed));
             }
             scope = scope.parent.as_deref()?;
         }
