@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::call::Args;
 use super::event::{Effect, What};
 use super::known::Known;
-use super::value::{Closure, Origins, RANDOM, Shape, UNIQUE, Value, joined};
+use super::value::{Closure, Object, Origins, RANDOM, Shape, UNIQUE, Value, joined};
 use super::{Engine, Entry};
 use crate::hir::{Expr, ExprKind, Language, Span};
 
@@ -95,6 +95,10 @@ impl Engine<'_> {
                 self.emit(What::Starts, None, &Origins::default(), known.span);
                 self.handler(known, Entry::Timer)
             }
+            "ticks" => {
+                self.emit(What::Ticks, None, &Origins::default(), known.span);
+                self.result(known)
+            }
             "retry" => {
                 let id = self.new_branch();
                 self.here.loops.push(id);
@@ -160,6 +164,8 @@ impl Engine<'_> {
                 (Some(this), Some(name)) => self.member(this, name, known.span).from(&known.origins()),
                 _ => self.result(known),
             },
+            // Something empty, which keeps what is put into it.
+            "object" => Value::of(Shape::Object(Object::new(false)), format!("{}()", known.name)),
             // What is bound to a statement, in order.
             "list" => {
                 let items: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();

@@ -94,6 +94,15 @@ impl Engine<'_> {
                 let field = index.as_text().map_or_else(|| format!("[{}]", index.name), ToOwned::to_owned);
                 self.set_field(&of, &field, value, place.span);
             }
+            ExprKind::Unary { of, op } if op == "*" && self.language(self.file()) == Language::Rust => {
+                let target = self.eval(of, scope);
+                match (&target.shape, &of.kind) {
+                    (Shape::Lock(lock), _) => self.memory_written(&Rc::clone(lock), value, place.span),
+                    (_, ExprKind::Name(name)) => self.assign(&Pattern::Name(name.clone()), value, scope, true),
+                    (_, ExprKind::Member { .. } | ExprKind::Index { .. }) => self.assign_place(of, value, scope),
+                    _ => {}
+                }
+            }
             ExprKind::Unary { of, .. } => self.assign_place(of, value, scope),
             ExprKind::Name(name) => self.assign(&Pattern::Name(name.clone()), value, scope, true),
             _ => {
@@ -114,6 +123,9 @@ impl Engine<'_> {
         self.tracked_set(of, name, value, span);
         let Some(object) = of.object() else {
             self.put_into_unknown(of, value, span);
+            if self.language(self.file()) == Language::Go {
+                self.part_written(of, value, span);
+            }
             return;
         };
         // An object's own lock is for whoever has the object.

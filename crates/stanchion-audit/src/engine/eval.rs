@@ -46,13 +46,24 @@ impl Engine<'_> {
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }
-                let found = Value::unknown(format!("{}[{}]", of.name, index.name));
+                let name = format!("{}[{}]", of.name, index.name);
+                let kept = of.object().and_then(|object| {
+                    let place = format!("[{}]", index.name);
+                    object.fields.borrow().get(place.as_str()).filter(|value| value.kind().is_some()).cloned()
+                });
+                // What was put there is a connection, a lock, or the like.
+                let found = kept.map_or_else(|| Value::unknown(&name), |kept| Value::of(kept.shape, &name));
                 found.from(&of.deep_origins()).from(&index.origins)
             }
             ExprKind::Call(call) => self.call(call, expr.span, scope),
             ExprKind::Await(of) => {
                 let value = self.eval(of, scope);
                 self.suspend(expr.span);
+                let value = if self.language(self.file()) == Language::Go {
+                    self.gone_through(value, expr.span)
+                } else {
+                    value
+                };
                 self.awaited(value, expr.span)
             }
             ExprKind::Yield(of) => {
@@ -71,6 +82,8 @@ impl Engine<'_> {
             ExprKind::Unary { op, of } => {
                 let of = self.eval(of, scope);
                 match op.as_str() {
+                    // What a guard points to is what the lock protects.
+                    "*" if matches!(of.shape, Shape::Lock(_)) => self.protected(&of, expr.span),
                     // A reference or what it points to is the same thing.
                     "*" | "&" => of,
                     "!" => Value::of(Shape::Unknown, format!("!{}", of.name)).from(&of.deep_origins()),
@@ -113,7 +126,12 @@ impl Engine<'_> {
                     origins = origins.with(&self.eval(cond, &inner).deep_origins());
                 }
                 let element = self.eval(element, &inner);
-                Value::unknown(format!("each {}", element.name)).from(&element.deep_origins()).from(&origins)
+                let name = format!("each {}", element.name);
+                match &element.shape {
+                    // Rows: what is in which place counts.
+                    Shape::List(_) => Value::of(Shape::List(Rc::from([element])), name).from(&origins),
+                    _ => Value::unknown(name).from(&element.deep_origins()).from(&origins),
+                }
             }
             ExprKind::Matches { of, binds } => {
                 let of = self.eval(of, scope);
@@ -333,6 +351,11 @@ impl Engine<'_> {
             ("/", Shape::Api(kind), _) => {
                 Value::of(Shape::Api(Rc::clone(kind)), format!("{}/{}", left.name, right.name))
             }
+            ("+", Shape::List(first), _) if first.len() < LIST_MOST => {
+                let rest = if let Shape::List(rest) = &right.shape { &rest[..] } else { std::slice::from_ref(right) };
+                let all: Rc<[Value]> = first.iter().chain(rest).take(LIST_MOST).cloned().collect();
+                Value::of(Shape::List(all), format!("({}{op}{})", left.name, right.name))
+            }
             ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format!("{}", a * b)),
             ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format!("{}", a + b)),
             ("|", _, _) => Value::unknown(format!("{}|{}", left.name, right.name)),
@@ -380,5 +403,7 @@ pub(super) fn template(parts: &[Value]) -> Value {
 
 /// Fields of an object that its name is made of: each is a character and a comma at least.
 const NAMES_MOST: usize = 4 * super::value::NAME_MOST;
+/// Items of a list that is put together.
+const LIST_MOST: usize = 64;
 /// Parts of a text.
 const TEMPLATE_MOST: usize = 256;

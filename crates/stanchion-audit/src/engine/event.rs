@@ -69,6 +69,8 @@ pub(crate) enum What {
         locks: bool,
         /// Columns that it asks for by their values.
         by: Vec<Rc<str>>,
+        /// Fields of other rows by which it was looked for, and the reads that those came from.
+        through: Vec<(Rc<str>, Origins)>,
     },
     /// Only whether it is there.
     Check,
@@ -95,13 +97,17 @@ pub(crate) enum What {
     },
     /// A function is given away to run by itself, again and again.
     Starts,
+    /// The loop around goes on when a clock says so.
+    Ticks,
+    /// A call ends early, with what it holds.
+    Leaves,
     /// A connection goes back into its pool.
     GivenBack,
 }
 
 impl What {
     /// The whole of something is read.
-    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new() };
+    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new(), through: Vec::new() };
 }
 
 /// How something is written.
@@ -111,6 +117,8 @@ pub(crate) struct Write {
     pub(crate) whole: bool,
     /// Only if it is as expected.
     pub(crate) compares: bool,
+    /// Only if these columns are as they were read, unless they only say which row it is.
+    pub(crate) expected: Vec<Rc<str>>,
     /// Computed by the store from its own value.
     pub(crate) relative: bool,
     /// Fails if it is there.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::event::{Kind, Resource, Scope, What, Write};
+use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::value::{Origins, Shape, UNIQUE, Value};
 use crate::models::Words;
@@ -91,8 +91,10 @@ impl Engine<'_> {
             }
             (_, "rename") => {
                 let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| to.name);
-                // What is moved into place derives from what was written to the other file.
-                let written = self.events.iter().filter(|event| {
+                // What is moved into place derives from what was written to the other file since it was moved last.
+                let moves = |event: &&Event| matches!(&event.what, What::Write(w) if w.from.as_ref() == Some(&path));
+                let since = self.events.iter().rev().take_while(|event| !moves(event));
+                let written = since.filter(|event| {
                     matches!(event.what, What::Write(_))
                         && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == path)
                 });

@@ -34,7 +34,7 @@ impl Engine<'_> {
         let again = self.events.iter().rev().take(32).find(|event| {
             matches!(event.what, What::Read { .. })
                 && event.suspends == suspends
-                && event.held.len() == self.here.held.len()
+                && *event.held == *self.here.held
                 && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && &*r.name == name)
         });
         if let (What::Read { .. }, Some(again)) = (&what, again) {
@@ -42,6 +42,20 @@ impl Engine<'_> {
         }
         let resource = Resource { kind: Kind::Memory, name: name.into(), part: None, scope: Scope::Process };
         self.emit(what, Some(resource), deps, span)
+    }
+
+    /// What a lock protects, read through its guard.
+    pub(super) fn protected(&mut self, guard: &Value, span: Span) -> Value {
+        let Shape::Lock(lock) = &guard.shape else { return guard.clone() };
+        let id = self.memory_event(What::READ, lock, &Origins::default(), span);
+        Value::unknown(&**lock).from(&Origins::one(id))
+    }
+
+    /// A part of a map that others can reach is set; the map itself is known by where it was read.
+    pub(super) fn part_written(&mut self, of: &Value, value: &Value, span: Span) {
+        let mut read = of.origins.iter().rev().filter_map(|id| self.events.get(id as usize)?.resource.clone());
+        let Some(resource) = read.find(|r| r.kind == Kind::Memory && r.name == of.name) else { return };
+        self.emit(What::Write(Write::default()), Some(resource), &value.deep_origins(), span);
     }
 
     pub(super) fn memory_written(&mut self, name: &str, value: &Value, span: Span) {

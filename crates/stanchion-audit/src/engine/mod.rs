@@ -17,6 +17,7 @@ mod declare;
 mod eval;
 mod event;
 mod exec;
+mod failed;
 mod file;
 mod given;
 mod import;
@@ -37,8 +38,7 @@ use std::rc::{Rc, Weak};
 
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
 pub(crate) use self::call::path_of;
-use self::event::Held;
-pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What};
+pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
 use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
 pub(crate) use self::value::{EventId, Origins, UNIQUE};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};

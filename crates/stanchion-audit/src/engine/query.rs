@@ -188,7 +188,7 @@ impl Engine<'_> {
         let write = match query.verb {
             Verb::Find | Verb::Count => {
                 let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
-                let what = What::Read { locks: query.locks, by: by.collect() };
+                let what = What::Read { locks: query.locks, by: by.collect(), through: Vec::new() };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
@@ -197,13 +197,11 @@ impl Engine<'_> {
                 let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();
                 let many = query.filter.len() > 1;
                 let compares = query.compares
-                    || query.filter.iter().any(|condition| {
-                        columns.contains(&condition.column)
-                            || !condition.equal
-                            || many && !is_identity(&condition.column) && self.is_stored(&condition.origins)
-                    });
+                    || query.filter.iter().any(|condition| columns.contains(&condition.column) || !condition.equal);
+                let expects = |c: &&Condition| many && !is_identity(&c.column) && self.is_stored(&c.origins);
+                let expected = query.filter.iter().filter(expects).map(|c| Rc::clone(&c.column)).collect();
                 let decided = self.decided(&columns);
-                Write { whole: !relative, relative, compares, columns, decided, ..Write::default() }
+                Write { whole: !relative, relative, compares, expected, columns, decided, ..Write::default() }
             }
             Verb::Insert => {
                 let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();

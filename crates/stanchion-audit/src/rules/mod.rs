@@ -11,7 +11,7 @@ mod retries;
 
 use std::collections::BTreeSet;
 
-use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, UNIQUE, What};
+use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, UNIQUE, What, Write};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -103,6 +103,10 @@ pub(crate) struct Hit {
     pub(crate) sure: u8,
     pub(crate) message: String,
     pub(crate) why: String,
+    /// Where the two are put together, if not where they stand: the calls that lead to the read and to the write.
+    pub(crate) calls: Vec<(Site, Site)>,
+    /// Where it is told.
+    pub(crate) at: Site,
 }
 
 type Rule = fn(&Case<'_>, &mut Vec<Hit>);
@@ -113,6 +117,7 @@ const RULES: &[Rule] = &[
     lost::row,
     lost::key,
     lost::memory,
+    lost::split,
     lost::snapshot,
     files::check_then_act,
     files::non_atomic_write,
@@ -195,6 +200,36 @@ impl Case<'_> {
         self.trace.events()
     }
 
+    /// A hit where something happens: about what happens there, as far as that is shared, of medium certainty.
+    fn hit(&self, code: &'static str, at: &Event, (message, why): (impl Into<String>, impl Into<String>)) -> Hit {
+        let resource = at.resource.as_ref();
+        Hit {
+            code,
+            read: None,
+            window: None,
+            write: at.site,
+            resource: resource.map_or_else(|| "?".into(), |r| r.name.to_string()),
+            scope: resource.map_or(Scope::Process, |r| self.needed(r.scope)),
+            sure: 1,
+            message: message.into(),
+            why: why.into(),
+            calls: Vec::new(),
+            at: at.site,
+        }
+    }
+
+    /// A hit where something happens because of what was seen before.
+    fn pair(
+        &self,
+        code: &'static str,
+        read: &Event,
+        write: &Event,
+        text: (impl Into<String>, impl Into<String>),
+    ) -> Hit {
+        let (window, calls) = (self.window(read, write), put_together(read, write).into_iter().collect());
+        Hit { read: Some(read.site), window, calls, ..self.hit(code, write, text) }
+    }
+
     /// Those from one number up to another: an event's number is its place. What was early is before all of them.
     fn between(&self, from: EventId, to: EventId) -> &[Event] {
         self.events().get(from as usize..self.events().len().min(to as usize)).unwrap_or_default()
@@ -232,10 +267,29 @@ impl Case<'_> {
         self.events().iter().filter(takes).any(|e| e.detached)
     }
 
+    /// Whether a write is done only if nobody has changed what was read.
+    fn compares(&self, how: &Write, write: &Event) -> bool {
+        let table = write.resource.as_ref().map_or("", |r| &*r.name);
+        let expected: Vec<String> = how.expected.iter().map(ToString::to_string).collect();
+        how.compares || !expected.is_empty() && !self.facts.schema.is_within_key(table, &expected)
+    }
+
     /// How far a lock has to reach to protect this.
     fn needed(&self, shared: Scope) -> Scope {
         shared.min(self.facts.deployment)
     }
+}
+
+/// The function that does both, by what it calls: the two places where the ways to them part.
+fn put_together(read: &Event, write: &Event) -> Option<(Site, Site)> {
+    // What was read at the start was read by somebody else.
+    if read.early {
+        return None;
+    }
+    let same = read.stack.iter().zip(write.stack.iter()).take_while(|(one, other)| one == other).count();
+    let at = |event: &Event| event.stack.get(same).copied().unwrap_or(event.site);
+    let (one, other) = (at(read), at(write));
+    ((one, other) != (read.site, write.site)).then_some((one, other))
 }
 
 #[cfg(test)]
