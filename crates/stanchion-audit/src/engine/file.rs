@@ -4,12 +4,9 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
-use super::known::Known;
+use super::known::{Known, constants};
 use super::value::{Origins, Shape, UNIQUE, Value};
 use crate::models::Words;
-
-/// The shortest name of a flag.
-const FLAG_LEAST: usize = 4;
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -124,12 +121,13 @@ impl Engine<'_> {
     fn open(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
         let mode = known.get(&known.model.options);
         let words = self.words();
-        // A mode is a text; flags are constants, whose names are longer than what somebody calls a variable.
+        // A mode is a text, or constants of a package, or what was said to the options before; never a variable's name.
         let has = |words: &[String]| match mode.as_ref().map(|mode| (mode, mode.as_text())) {
             Some((_, Some(text))) => words.iter().any(|word| word == text),
-            Some((mode, None)) => {
-                mode.name.split(['|', '.', ' ']).any(|part| part.len() >= FLAG_LEAST && Words::is_one(words, part))
+            Some((mode, None)) if mode.kind().is_some() => {
+                mode.name.split('|').skip(1).any(|said| Words::is_one(words, said))
             }
+            Some((mode, None)) => constants(&mode.name).any(|constant| Words::is_one(words, constant)),
             None => false,
         };
         let kind = match known.model.how.as_deref() {
