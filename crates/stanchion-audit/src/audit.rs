@@ -82,7 +82,7 @@ pub(crate) fn hits(
             all.partly.insert(file, judged.partly);
         }
     }
-    all.found.retain(|(hit, _)| learned.bears_out(hit));
+    all.found.retain_mut(|(hit, _)| learned.bears_out(hit));
     all.found = places::placed(std::mem::take(&mut all.found));
     let doubtful = |hit: &Hit| hit.code == "RC407" && hit.sure == 0;
     let mut tools: BTreeMap<Site, usize> = BTreeMap::new();

@@ -296,6 +296,7 @@ impl Engine<'_> {
             }
             object.class = self.class_named(of, scope);
             object.shared = object.class.is_some();
+            self.note_made(&object);
         }
         let name = of.map_or_else(|| format!("{{{}}}", joined(names.iter().map(String::as_str))), ToOwned::to_owned);
         Value::of(Shape::Object(object), name).from(&origins)
@@ -311,6 +312,17 @@ impl Engine<'_> {
             Shape::Package(package) => format!("{package}.{rest}"),
             _ => parts,
         }
+    }
+
+    /// What an object is made with: its methods know it by its class.
+    fn note_made(&mut self, object: &Object) {
+        let Some(class) = object.class.and_then(|(file, class)| self.module(file).classes.get(class)) else { return };
+        if self.here.early || self.objects_made.len() >= OBJECTS_MOST {
+            return;
+        }
+        let fields = object.fields.borrow();
+        let known = fields.iter().map(|(name, value)| (format!("{}.{name}", class.name).into(), value.clone()));
+        self.objects_made.push(known.collect());
     }
 
     fn class_named(&mut self, name: &str, scope: &Rc<Vars>) -> Option<(usize, usize)> {
@@ -403,6 +415,8 @@ pub(super) fn template(parts: &[Value]) -> Value {
 
 /// Fields of an object that its name is made of: each is a character and a comma at least.
 const NAMES_MOST: usize = 4 * super::value::NAME_MOST;
+/// Objects that one entry point makes by naming their fields.
+const OBJECTS_MOST: usize = 64;
 /// Items of a list that is put together.
 const LIST_MOST: usize = 64;
 /// Parts of a text.

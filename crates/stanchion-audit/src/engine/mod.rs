@@ -39,7 +39,8 @@ use std::rc::{Rc, Weak};
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
 pub(crate) use self::call::path_of;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
-use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
+pub(crate) use self::value::Value;
+use self::value::{Closure, Fields, Scope as Vars, Shape};
 pub(crate) use self::value::{EventId, Origins, UNIQUE};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
@@ -84,9 +85,14 @@ pub(crate) struct Trace {
     pub(crate) root: Root,
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
+    /// Objects that it makes with all their fields.
+    pub(crate) made: Vec<Made>,
     /// Something was left out because it was too much.
     pub(crate) cut: bool,
 }
+
+/// An object that is made by naming its fields: for each, its name with the class, and what it is made with.
+pub(crate) type Made = Vec<(Rc<str>, Value)>;
 
 impl Trace {
     /// What the entry point does, in order.
@@ -131,6 +137,8 @@ pub(crate) struct Engine<'p> {
     branches: u32,
     /// The present statement.
     at: Span,
+    /// See [`Trace::made`].
+    objects_made: Vec<Made>,
     /// Locks made in this trace, with how many calls were open then and by which function.
     made: BTreeMap<Rc<str>, (usize, FunctionId)>,
     /// Work that was put behind a promise: what it waits for, its events, and the mark of its result.
@@ -238,6 +246,7 @@ impl<'p> Engine<'p> {
             cut: false,
             branches: 0,
             at: Span::default(),
+            objects_made: Vec::new(),
             made: BTreeMap::new(),
             chains: Vec::new(),
             tails: Vec::new(),

@@ -118,6 +118,32 @@ pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// RC107: a method writes what its object holds, and the object may hold it since it was made: who made it says so.
+pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    if case.needed(Scope::Host) <= Scope::Process {
+        return;
+    }
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File && how.whole) else { continue };
+        let reads =
+            write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|e| matches!(e.what, What::Read { .. }));
+        let reads: Vec<&Event> = reads.collect();
+        // Whoever has read the file in the same call is judged by that.
+        if reads.iter().any(|e| e.resource.as_ref().is_some_and(|r| r.is(resource))) {
+            continue;
+        }
+        let memory = reads.iter().filter_map(|e| e.resource.as_ref()).filter(|r| r.kind == Kind::Memory);
+        let memory: Vec<String> = memory.map(|r| r.name.to_string()).collect();
+        if memory.is_empty() || write.held.iter().any(|held| held.scope >= Scope::Host) {
+            continue;
+        }
+        let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+        let text = ("a file is written from a copy in memory that was read at the start", why);
+        hits.push(Hit { memory, ..case.hit("RC107", write, text) });
+    }
+}
+
 /// Something is read only if memory does not have it, and stays there: the memory's read.
 fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
     let looked = read.guards.iter().filter_map(|id| case.trace.event(id));

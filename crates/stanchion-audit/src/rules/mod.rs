@@ -9,9 +9,9 @@ mod lost;
 mod mutexes;
 mod retries;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, UNIQUE, What, Write};
+use crate::engine::{Event, EventId, Kind, Made, Scope, Site, Trace, UNIQUE, What, Write};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -48,6 +48,8 @@ pub(crate) struct Learned {
     locks: BTreeSet<String>,
     /// And of locks that are given back or prolonged somewhere.
     released: BTreeSet<String>,
+    /// Fields of one object: the path of a file, and what was read from it when the object was made.
+    kept: BTreeMap<(String, String), Site>,
 }
 
 impl Learned {
@@ -64,6 +66,17 @@ impl Learned {
             {
                 self.read.insert(known_in(&r.name, event.site.file));
                 self.read.extend(filled(&r.name, event.site.file));
+                trace.made.iter().for_each(|made| self.learn_made(made, event, &r.name));
+            }
+        }
+    }
+
+    /// Whoever makes an object with the path of a file that he has read: the object's methods know the file by its field.
+    fn learn_made(&mut self, made: &Made, read: &Event, path: &str) {
+        for (file, _) in made.iter().filter(|(_, value)| *value.name == *path) {
+            self.read.insert((None, file.to_string()));
+            for (content, _) in made.iter().filter(|(_, value)| value.deep_origins().contains(read.id)) {
+                self.kept.entry((file.to_string(), content.to_string())).or_insert(read.site);
             }
         }
     }
@@ -72,11 +85,19 @@ impl Learned {
         self.read.extend(other.read);
         self.locks.extend(other.locks);
         self.released.extend(other.released);
+        for (fields, read) in other.kept {
+            self.kept.entry(fields).or_insert(read);
+        }
     }
 
     /// Whether a hit of a rule stands that depends on what the rest of the program does.
-    pub(crate) fn bears_out(&self, hit: &Hit) -> bool {
+    pub(crate) fn bears_out(&self, hit: &mut Hit) -> bool {
         match hit.code {
+            "RC107" if hit.read.is_none() => {
+                let mut kept = hit.memory.iter();
+                hit.read = kept.find_map(|memory| self.kept.get(&(hit.resource.clone(), memory.clone()))).copied();
+                hit.read.is_some()
+            }
             // What nobody gives back is a mark that is meant to stay.
             "RC203" => self.released.contains(&like(&hit.resource)),
             "RC204" => self.locks.contains(&like(&hit.resource)),
@@ -107,6 +128,8 @@ pub(crate) struct Hit {
     pub(crate) calls: Vec<(Site, Site)>,
     /// Where it is told.
     pub(crate) at: Site,
+    /// Things in memory that were written, if it depends on where they come from.
+    pub(crate) memory: Vec<String>,
 }
 
 type Rule = fn(&Case<'_>, &mut Vec<Hit>);
@@ -118,6 +141,7 @@ const RULES: &[Rule] = &[
     lost::key,
     lost::memory,
     lost::split,
+    lost::of_its_maker,
     lost::snapshot,
     files::check_then_act,
     files::non_atomic_write,
@@ -215,6 +239,7 @@ impl Case<'_> {
             why: why.into(),
             calls: Vec::new(),
             at: at.site,
+            memory: Vec::new(),
         }
     }
 
