@@ -49,6 +49,9 @@ pub(crate) type Found = (Hit, Callers);
 /// Where a hit is, and which: several tools may lead to the same two lines.
 type Key = (Site, &'static str, Option<Site>);
 
+/// And what it is about, and by which calls.
+type Way = (Key, String, Vec<(Site, Site)>);
+
 fn key(hit: &Hit) -> Key {
     (hit.write, hit.code, hit.read)
 }
@@ -107,7 +110,7 @@ struct Judged {
 
 fn judged(program: &Program, models: &Models, file: usize, facts: &Facts) -> Judged {
     let mut all = Judged::default();
-    let mut known: BTreeMap<(Key, String, Vec<(Site, Site)>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<Way, usize> = BTreeMap::new();
     Engine::new(program, models).run(file, &mut |trace| {
         all.learned.learn(&trace);
         subjects::of(&trace, &mut all.subjects);
