@@ -14,7 +14,7 @@ use crate::catalogue;
 use crate::checklist::Subject;
 use crate::config::{Config, Instances as Said};
 use crate::deploy::{Deployment, Kind as Fact};
-use crate::engine::{Entry, Scope, Site};
+use crate::engine::{Entry, Scope, Site, plain};
 use crate::error::Error;
 use crate::finding::{self, Confidence, Finding, Role, Severity, Step, Surface};
 use crate::format::{Note, Report};
@@ -324,7 +324,7 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
         fix: advice::fix(rule, way),
         flow,
         function: function_at(program, site),
-        resource: hit.resource.clone(),
+        resource: plain(&hit.resource),
         surface,
         ..new
     })

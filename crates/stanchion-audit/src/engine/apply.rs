@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::call::Args;
 use super::event::{Effect, What};
 use super::known::Known;
-use super::value::{Closure, Object, Origins, RANDOM, Shape, UNIQUE, Value, joined};
+use super::mark::Mark;
+use super::value::{Closure, Object, Origins, Shape, Value, joined};
 use super::{Engine, Entry};
 use crate::hir::{Expr, ExprKind, Language, Span};
 
@@ -77,7 +78,7 @@ impl Engine<'_> {
             "effect" => self.effect(known),
             "sleep" => {
                 let time = known.at().unwrap_or_else(|| Value::unknown("$"));
-                let random = time.name.contains(RANDOM);
+                let random = Mark::Random.is_in(&time.name);
                 let growing = time.is_vague() && time.name.contains(['*', '<', '(', '$']);
                 self.emit(What::Sleep { growing, random }, None, &time.origins, known.span);
                 if let Some(callback) = known.get(&known.model.callback).filter(|callback| callback.closure().is_some())
@@ -172,9 +173,10 @@ impl Engine<'_> {
                 Value::of(Shape::List(items.into()), known.name)
             }
             "unique" => {
-                let anew = if self.here.retries > 0 { ":anew" } else { "" };
-                let mark = if known.model.how.as_deref() == Some("random") { RANDOM } else { UNIQUE };
-                Value::unknown(format!("{mark}{}{anew}", known.name)).from(&known.origins())
+                let mark = if known.model.how.as_deref() == Some("random") { Mark::Random } else { Mark::Unique };
+                let name = format!("{mark}{}", known.name);
+                let name = if self.here.retries > 0 { format!("{name}{}", Mark::Anew) } else { name };
+                Value::unknown(name).from(&known.origins())
             }
             _ => self.result(known),
         }
@@ -222,7 +224,7 @@ impl Engine<'_> {
                 Value::of(Shape::List(all.into()), "all")
             }
             // Computed by the store from what it holds then.
-            "stored" => Value::unknown(format!("{}{}", super::condition::STORED, name(0))).from(&origins),
+            "stored" => Value::unknown(format!("{}{}", Mark::Stored, name(0))).from(&origins),
             _ => Value::unknown(format!("({}?{})", name(0), name(1))).from(&origins),
         }
     }
@@ -377,7 +379,7 @@ pub(super) fn written_hints(expr: &Expr, found: &mut BTreeMap<&'static str, bool
 
 /// A key that is made anew for every try is none.
 fn is_kept(key: &Value) -> bool {
-    !key.name.contains(":anew")
+    !Mark::Anew.is_in(&key.name)
 }
 
 fn is_key_word(word: &str) -> bool {

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::known::Known;
-use super::value::{Origins, Shape, UNIQUE, Value};
+use super::mark::Mark;
+use super::value::{Origins, Shape, Value};
 use crate::sql::{Operand, Piece, Placeholder, Statement};
 
 /// What is bound to a statement's placeholders and holes.
@@ -123,7 +124,7 @@ pub(super) fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) ->
     // Beside nothing but marks and times, it counts what happens and not the changes of a content.
     let is_mark = |operand: &Operand| match operand {
         Operand::Literal(_) => true,
-        operand => bound.value(operand).is_some_and(|value| value.name.contains(UNIQUE)),
+        operand => bound.value(operand).is_some_and(|value| Mark::Unique.is_in(&value.name)),
     };
     let mut others = statement.set.iter().filter(|set| raised.iter().all(|column| **column != *set.column)).peekable();
     if others.peek().is_some() && others.all(|set| is_mark(&set.operand)) { Vec::new() } else { raised }

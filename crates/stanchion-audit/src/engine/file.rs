@@ -5,7 +5,8 @@ use std::rc::Rc;
 use super::Engine;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
-use super::value::{Origins, Shape, UNIQUE, Value};
+use super::mark::Mark;
+use super::value::{Origins, Shape, Value};
 use crate::models::Words;
 
 impl Engine<'_> {
@@ -104,7 +105,7 @@ impl Engine<'_> {
             (_, "open") => self.open(known, &path),
             (_, "handle") => self.handle(known),
             (_, "temp") => {
-                let name = format!("{UNIQUE}{}@{}", known.name, known.span.line);
+                let name = format!("{}{}@{}", Mark::Unique, known.name, known.span.line);
                 // Open already, and its path beside it.
                 if known.model.how.as_deref() == Some("pair") {
                     let file = Value::of(Shape::Api("file.w".into()), &name);

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::condition::{
-    CONDITIONS_MOST, Condition, STORED, columns, conditions, is_identity, is_relative, is_relative_value, keywords,
-    pair,
+    CONDITIONS_MOST, Condition, columns, conditions, is_identity, is_relative, is_relative_value, keywords, pair,
 };
 use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
+use super::mark::Mark;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Begins;
@@ -113,7 +113,7 @@ impl Engine<'_> {
             }
             "relative" => {
                 query.verb = Verb::Update;
-                query.set = Some(Value::unknown(STORED));
+                query.set = Some(Value::unknown(Mark::Stored.to_string()));
                 if let Some(at) = known.at() {
                     conditions(self.words(), &at, &mut query.filter, 3);
                 }

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::mark::Mark;
 use crate::hir::{ClassId, FunctionId};
 
 /// The number of an event in its trace.
@@ -24,11 +25,6 @@ const JOINED_MOST: usize = 8;
 const WRAPPED_DEEP: usize = 8;
 /// Text of the program keeps so much more: it may be a statement.
 const TEXT_MOST: usize = 8 * 1024;
-
-/// In the name of what comes out differently for every call or process, and of all that is made from it.
-pub(crate) const UNIQUE: &str = "unique:";
-/// And nobody can tell how.
-pub(crate) const RANDOM: &str = "unique:random-";
 
 impl Origins {
     pub(crate) fn one(event: EventId) -> Self {
@@ -367,6 +363,6 @@ fn cut(name: &str) -> Rc<str> {
     let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let head: String = name.chars().take(NAME_MOST / 2).collect();
     // What was cut off may be what makes it unique.
-    let mark = [RANDOM, UNIQUE].into_iter().find(|mark| name.contains(mark)).unwrap_or_default();
-    format!("{head}…{mark}{}~{sum:x}", name.len()).into()
+    let marks: String = Mark::ALL.iter().filter(|mark| mark.is_in(name)).map(ToString::to_string).collect();
+    format!("{head}…{marks}{}~{sum:x}", name.len()).into()
 }

@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Scope, UNIQUE, What};
+use crate::engine::{Event, Kind, Mark, Scope, What};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -46,7 +46,7 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // What is named anew for each call is nobody else's.
-        let own = resource.name.starts_with(UNIQUE);
+        let own = Mark::Unique.begins(&resource.name);
         if !how.whole || how.publishes || how.creates || write.early || own {
             continue;
         }
@@ -81,7 +81,7 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
             matches!(&event.what, What::Write(w) if w.whole) && event.resource.as_ref().is_some_and(|r| r.name == *from)
         });
         let Some(written) = written else { continue };
-        if from.contains(UNIQUE) || written.covered_with(write, case.needed(Scope::Host)) {
+        if Mark::Unique.is_in(from) || written.covered_with(write, case.needed(Scope::Host)) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);

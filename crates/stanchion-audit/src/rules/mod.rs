@@ -11,7 +11,7 @@ mod retries;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::{Event, EventId, Kind, Made, Scope, Site, Trace, UNIQUE, What, Write};
+use crate::engine::{Event, EventId, Kind, Made, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -216,7 +216,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
 /// A file in a folder that was made for this call: nobody else knows it.
 fn is_private(hit: &Hit) -> bool {
     let of_files = ["RC101", "RC105", "RC301", "RC302", "RC304"];
-    of_files.contains(&hit.code) && (hit.resource.starts_with(UNIQUE) || hit.resource.contains("(unique:"))
+    of_files.contains(&hit.code)
+        && (Mark::Unique.begins(&hit.resource) || hit.resource.contains(&format!("({}", Mark::Unique)))
 }
 
 impl Case<'_> {

@@ -1,7 +1,7 @@
 //! RC207 - RC209: locks that people make themselves, or go on without.
 
 use super::{Case, Hit};
-use crate::engine::{Event, EventId, Kind, Scope, UNIQUE, What};
+use crate::engine::{Event, EventId, Kind, Mark, Scope, What};
 
 fn is_write(event: &Event) -> bool {
     matches!(event.what, What::Write(_))
@@ -55,7 +55,7 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
         let guarded = write.held.iter().any(|held| held.lock != resource.name);
         // What is named anew for each call is nobody's lock.
-        let own = resource.name.contains(UNIQUE);
+        let own = Mark::Unique.is_in(&resource.name);
         if !how.deletes || resource.kind != Kind::File || guarded || write.always || own {
             continue;
         }
