@@ -134,6 +134,9 @@ impl Engine<'_> {
         if object.shared && !self.here.early {
             self.memory_written(&format!("{}.{name}", of.name), value, span);
         }
+        if self.language(self.file()) == Language::Go {
+            self.note_field(object, name, value);
+        }
         let old = object.fields.borrow().get(name).cloned();
         // Joining looks at the fields of both, and one of them can hold this very object: nothing is borrowed then.
         let new = match old {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::fields::{LIST_MOST, put_there, with_rest};
 use super::value::{Object, Origins, Scope as Vars, Shape, Value, joined};
 use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
@@ -46,14 +47,7 @@ impl Engine<'_> {
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }
-                let name = format!("{}[{}]", of.name, index.name);
-                let kept = of.object().and_then(|object| {
-                    let place = format!("[{}]", index.name);
-                    object.fields.borrow().get(place.as_str()).filter(|value| value.kind().is_some()).cloned()
-                });
-                // What was put there is a connection, a lock, or the like.
-                let found = kept.map_or_else(|| Value::unknown(&name), |kept| Value::of(kept.shape, &name));
-                found.from(&of.deep_origins()).from(&index.origins)
+                put_there(&of, &index)
             }
             ExprKind::Call(call) => self.call(call, expr.span, scope),
             ExprKind::Await(of) => {
@@ -314,17 +308,6 @@ impl Engine<'_> {
         }
     }
 
-    /// What an object is made with: its methods know it by its class.
-    fn note_made(&mut self, object: &Object) {
-        let Some(class) = object.class.and_then(|(file, class)| self.module(file).classes.get(class)) else { return };
-        if self.here.early || self.objects_made.len() >= OBJECTS_MOST {
-            return;
-        }
-        let fields = object.fields.borrow();
-        let known = fields.iter().map(|(name, value)| (format!("{}.{name}", class.name).into(), value.clone()));
-        self.objects_made.push(known.collect());
-    }
-
     fn class_named(&mut self, name: &str, scope: &Rc<Vars>) -> Option<(usize, usize)> {
         match self.find(scope, name)?.0.value.shape {
             Shape::Class(file, class) => Some((file, class)),
@@ -363,11 +346,7 @@ impl Engine<'_> {
             ("/", Shape::Api(kind), _) => {
                 Value::of(Shape::Api(Rc::clone(kind)), format!("{}/{}", left.name, right.name))
             }
-            ("+", Shape::List(first), _) if first.len() < LIST_MOST => {
-                let rest = if let Shape::List(rest) = &right.shape { &rest[..] } else { std::slice::from_ref(right) };
-                let all: Rc<[Value]> = first.iter().chain(rest).take(LIST_MOST).cloned().collect();
-                Value::of(Shape::List(all), format!("({}{op}{})", left.name, right.name))
-            }
+            ("+", Shape::List(first), _) if first.len() < LIST_MOST => with_rest(first, left, right),
             ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format!("{}", a * b)),
             ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format!("{}", a + b)),
             ("|", _, _) => Value::unknown(format!("{}|{}", left.name, right.name)),
@@ -415,9 +394,5 @@ pub(super) fn template(parts: &[Value]) -> Value {
 
 /// Fields of an object that its name is made of: each is a character and a comma at least.
 const NAMES_MOST: usize = 4 * super::value::NAME_MOST;
-/// Objects that one entry point makes by naming their fields.
-const OBJECTS_MOST: usize = 64;
-/// Items of a list that is put together.
-const LIST_MOST: usize = 64;
 /// Parts of a text.
 const TEMPLATE_MOST: usize = 256;

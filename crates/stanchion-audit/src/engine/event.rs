@@ -267,6 +267,11 @@ fn meet(one: &[(u32, u16)], other: &[(u32, u16)]) -> bool {
     })
 }
 
+/// The same list as before, if nothing has changed.
+pub(super) fn same_or_new<T: Clone + PartialEq>(last: Option<&Rc<[T]>>, now: &[T]) -> Rc<[T]> {
+    last.filter(|last| ***last == *now).map_or_else(|| now.into(), Rc::clone)
+}
+
 #[cfg(test)]
 mod tests {
     use super::meet;

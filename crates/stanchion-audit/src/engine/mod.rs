@@ -18,6 +18,7 @@ mod eval;
 mod event;
 mod exec;
 mod failed;
+mod fields;
 mod file;
 mod given;
 mod import;
@@ -39,10 +40,11 @@ use std::rc::{Rc, Weak};
 
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
 pub(crate) use self::call::path_of;
+use self::event::same_or_new;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
+pub(crate) use self::fields::Made;
 pub(crate) use self::mark::{Mark, plain};
-pub(crate) use self::value::Value;
-use self::value::{Closure, Fields, Scope as Vars, Shape};
+use self::value::{Closure, Fields, Scope as Vars, Shape, Value};
 pub(crate) use self::value::{EventId, Origins};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
@@ -92,9 +94,6 @@ pub(crate) struct Trace {
     /// Something was left out because it was too much.
     pub(crate) cut: bool,
 }
-
-/// An object that is made by naming its fields: for each, its name with the class, and what it is made with.
-pub(crate) type Made = Vec<(Rc<str>, Value)>;
 
 impl Trace {
     /// What the entry point does, in order.
@@ -397,9 +396,4 @@ impl<'p> Engine<'p> {
             self.emit(What::Suspend, None, &Origins::default(), span);
         }
     }
-}
-
-/// The same list as before, if nothing has changed.
-fn same_or_new<T: Clone + PartialEq>(last: Option<&Rc<[T]>>, now: &[T]) -> Rc<[T]> {
-    last.filter(|last| ***last == *now).map_or_else(|| now.into(), Rc::clone)
 }

@@ -73,11 +73,17 @@ impl Learned {
 
     /// Whoever makes an object with the path of a file that he has read: the object's methods know the file by its field.
     fn learn_made(&mut self, made: &Made, read: &Event, path: &str) {
-        for (file, _) in made.iter().filter(|(_, value)| *value.name == *path) {
-            self.read.insert((None, file.to_string()));
+        for (field, value) in made {
+            // The path itself, or a part of the settings that the object was given.
+            let Some(rest) = path.strip_prefix(&*value.name).filter(|rest| rest.is_empty() || rest.starts_with('.'))
+            else {
+                continue;
+            };
+            let file = format!("{field}{rest}");
             for (content, _) in made.iter().filter(|(_, value)| value.deep_origins().contains(read.id)) {
-                self.kept.entry((file.to_string(), content.to_string())).or_insert(read.site);
+                self.kept.entry((file.clone(), content.to_string())).or_insert(read.site);
             }
+            self.read.insert((None, file));
         }
     }
 
