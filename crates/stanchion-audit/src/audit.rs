@@ -1,5 +1,6 @@
 //! From files to hits.
 
+mod places;
 mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,9 @@ pub(crate) type Found = (Hit, Callers);
 /// Where a hit is, and which: several tools may lead to the same two lines.
 type Key = (Site, &'static str, Option<Site>);
 
+/// And what it is about, and by which calls.
+type Way = (Key, String, Vec<(Site, Site)>);
+
 fn key(hit: &Hit) -> Key {
     (hit.write, hit.code, hit.read)
 }
@@ -92,22 +96,20 @@ pub(crate) fn hits(
             all.partly.insert(file, judged.partly);
         }
     }
-    let mut found: BTreeMap<Key, Found> = BTreeMap::new();
-    for (hit, callers) in std::mem::take(&mut all.found).into_iter().filter(|(hit, _)| learned.bears_out(hit)) {
-        found.entry(key(&hit)).or_insert_with(|| (hit, Callers::new())).1.extend(callers);
-    }
+    all.found.retain_mut(|(hit, _)| learned.bears_out(hit));
+    all.found = places::placed(std::mem::take(&mut all.found));
     let doubtful = |hit: &Hit| hit.code == "RC407" && hit.sure == 0;
     let mut tools: BTreeMap<Site, usize> = BTreeMap::new();
-    for (hit, _) in found.values().filter(|(hit, _)| doubtful(hit)) {
+    for (hit, _) in all.found.iter().filter(|(hit, _)| doubtful(hit)) {
         *tools.entry(hit.write).or_default() += 1;
     }
     // A line that several tools add at one place is a log, and a call that they all make is how they ask.
     let is_shared = |hit: &Hit| doubtful(hit) && tools.get(&hit.write).is_some_and(|count| *count >= SHARED_LEAST);
-    all.found = found.into_values().filter(|(hit, _)| !is_shared(hit)).collect();
+    all.found.retain(|(hit, _)| !is_shared(hit));
     all
 }
 
-/// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing.
+/// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing, by each way to it.
 #[derive(Default)]
 struct Judged {
     learned: Learned,
@@ -135,13 +137,13 @@ fn portions(program: &Program) -> Vec<Range<usize>> {
 
 fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts) -> Judged {
     let mut all = Judged::default();
-    let mut known: BTreeMap<(Key, String), usize> = BTreeMap::new();
+    let mut known: BTreeMap<Way, usize> = BTreeMap::new();
     engine.run(file, &mut |trace| {
         all.learned.learn(&trace);
         subjects::of(&trace, &mut all.subjects);
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
-            let at = *known.entry((key(&hit), hit.resource.clone())).or_insert_with(|| {
+            let at = *known.entry((key(&hit), hit.resource.clone(), hit.calls.clone())).or_insert_with(|| {
                 all.found.push((hit, Callers::new()));
                 all.found.len() - 1
             });

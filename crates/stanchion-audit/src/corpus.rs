@@ -58,7 +58,7 @@ pub fn judge(paths: &[String], cluster: bool) -> Vec<Said> {
         .found
         .into_iter()
         .map(|(hit, _)| {
-            let (path, line) = at(hit.write);
+            let (path, line) = at(hit.at);
             Said { path, line, code: hit.code, read: hit.read.map(at), resource: hit.resource }
         })
         .collect()

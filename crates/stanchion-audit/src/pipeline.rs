@@ -14,7 +14,7 @@ use crate::catalogue;
 use crate::checklist::Subject;
 use crate::config::{Config, Instances as Said};
 use crate::deploy::{Deployment, Kind as Fact};
-use crate::engine::{Entry, Scope, Site};
+use crate::engine::{Entry, Scope, Site, plain};
 use crate::error::Error;
 use crate::finding::{self, Confidence, Finding, Role, Severity, Step, Surface};
 use crate::format::{Note, Report};
@@ -275,7 +275,7 @@ fn function_at(program: &Program, site: Site) -> String {
 
 fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface], way: Way) -> Option<Finding> {
     let rule = catalogue::rule(hit.code)?;
-    let site = hit.write;
+    let site = hit.at;
     let mut flow = Vec::new();
     let step = |role, site: Site, note: &str| Step {
         role,
@@ -286,7 +286,11 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
     };
     flow.extend(hit.read.map(|site| step(Role::Read, site, "")));
     flow.extend(hit.window.map(|site| step(Role::Window, site, "others can run here")));
-    flow.push(step(Role::Write, site, ""));
+    flow.push(step(Role::Write, hit.write, ""));
+    // Where the two are put together: what has to be done as one.
+    let calls = hit.calls.iter().flat_map(|(read, write)| [*read, *write]);
+    let calls: BTreeSet<Site> = calls.filter(|call| *call != hit.write && Some(*call) != hit.read).collect();
+    flow.extend(calls.into_iter().map(|call| step(Role::Call, call, "")));
     let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);
     let new = Finding::new(rule, program.path(site.file), site.span.line, site.span.end_line);
     // Tests and scripts are run by one person at a time, and what may well be meant so is not severe.
@@ -319,7 +323,7 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
         fix: advice::fix(rule, way),
         flow,
         function: function_at(program, site),
-        resource: hit.resource.clone(),
+        resource: plain(&hit.resource),
         surface,
         ..new
     })

@@ -84,6 +84,13 @@ impl Schema {
         keys.into_iter().any(|key| key.iter().all(|column| columns.contains(column)))
     }
 
+    /// Whether these columns are part of what says which row it is: they lie within one key.
+    pub(crate) fn is_within_key(&self, table: &str, columns: &[String]) -> bool {
+        let columns: Vec<String> = columns.iter().map(|column| column.to_lowercase()).collect();
+        let mut keys = self.unique.get(&table.to_lowercase()).into_iter().flatten();
+        keys.any(|key| columns.iter().all(|column| key.contains(column)))
+    }
+
     fn add(&mut self, table: &str, columns: Vec<String>) {
         let keys = self.unique.entry(table.to_owned()).or_default();
         if !columns.is_empty() && !keys.contains(&columns) {

@@ -30,7 +30,11 @@ pub(super) fn of(trace: &Trace, about: &mut BTreeSet<Subject>) {
         one(event, about);
         let What::Write(write) = &event.what else { continue };
         // Something changes from what it was.
-        if write.compares || write.relative || id(event).is_some_and(|id| read.contains(&id)) {
+        if write.compares
+            || !write.expected.is_empty()
+            || write.relative
+            || id(event).is_some_and(|id| read.contains(&id))
+        {
             about.insert(Subject::State);
         }
         // Something that is put down only if it is not there yet is a record of what was done.

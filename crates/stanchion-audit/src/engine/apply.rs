@@ -6,8 +6,9 @@ use std::rc::Rc;
 use super::call::Args;
 use super::event::{Effect, What};
 use super::known::Known;
-use super::name::Joined;
-use super::value::{Closure, Origins, RANDOM, Shape, UNIQUE, Value};
+use super::mark::Mark;
+use super::name::{Joined, named};
+use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{Engine, Entry};
 use crate::hir::{Expr, ExprKind, Language, Span};
 
@@ -78,7 +79,7 @@ impl Engine<'_> {
             "effect" => self.effect(known),
             "sleep" => {
                 let time = known.at().unwrap_or_else(|| Value::unknown("$"));
-                let random = time.name.contains(RANDOM);
+                let random = Mark::Random.is_in(&time.name);
                 let growing = time.is_vague() && time.name.contains(['*', '<', '(', '$']);
                 self.emit(What::Sleep { growing, random }, None, &time.origins, known.span);
                 if let Some(callback) = known.get(&known.model.callback).filter(|callback| callback.closure().is_some())
@@ -95,6 +96,10 @@ impl Engine<'_> {
             "timer" => {
                 self.emit(What::Starts, None, &Origins::default(), known.span);
                 self.handler(known, Entry::Timer)
+            }
+            "ticks" => {
+                self.emit(What::Ticks, None, &Origins::default(), known.span);
+                self.result(known)
             }
             "retry" => {
                 let id = self.new_branch();
@@ -161,15 +166,18 @@ impl Engine<'_> {
                 (Some(this), Some(name)) => self.member(this, name, known.span).from(&known.origins()),
                 _ => self.result(known),
             },
+            // Something empty, which keeps what is put into it.
+            "object" => Value::of(Shape::Object(Object::new(false)), format!("{}()", known.name)),
             // What is bound to a statement, in order.
             "list" => {
                 let items: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
                 Value::of(Shape::List(items.into()), known.name)
             }
             "unique" => {
-                let anew = if self.here.retries > 0 { ":anew" } else { "" };
-                let mark = if known.model.how.as_deref() == Some("random") { RANDOM } else { UNIQUE };
-                Value::unknown(format_args!("{mark}{}{anew}", known.name)).from(&known.origins())
+                let mark = if known.model.how.as_deref() == Some("random") { Mark::Random } else { Mark::Unique };
+                let name = named(&format_args!("{mark}{}", known.name));
+                let name = if self.here.retries > 0 { named(&format_args!("{name}{}", Mark::Anew)) } else { name };
+                Value::unknown(name).from(&known.origins())
             }
             _ => self.result(known),
         }
@@ -217,7 +225,7 @@ impl Engine<'_> {
                 Value::of(Shape::List(all.into()), "all")
             }
             // Computed by the store from what it holds then.
-            "stored" => Value::unknown(format_args!("{}{}", super::condition::STORED, name(0))).from(&origins),
+            "stored" => Value::unknown(format_args!("{}{}", Mark::Stored, name(0))).from(&origins),
             _ => Value::unknown(format_args!("({}?{})", name(0), name(1))).from(&origins),
         }
     }
@@ -380,7 +388,7 @@ pub(super) fn written_hints(expr: &Expr, found: &mut BTreeMap<&'static str, bool
 
 /// A key that is made anew for every try is none.
 fn is_kept(key: &Value) -> bool {
-    !key.name.contains(":anew")
+    !Mark::Anew.is_in(&key.name)
 }
 
 fn is_key_word(word: &str) -> bool {

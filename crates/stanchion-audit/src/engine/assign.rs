@@ -96,6 +96,15 @@ impl Engine<'_> {
                 let field = index.as_text().map_or_else(|| format!("[{}]", index.name), ToOwned::to_owned);
                 self.set_field(&of, &field, value, place.span);
             }
+            ExprKind::Unary { of, op } if op == "*" && self.language(self.file()) == Language::Rust => {
+                let target = self.eval(of, scope);
+                match (&target.shape, &of.kind) {
+                    (Shape::Lock(lock), _) => self.memory_written(&Rc::clone(lock), value, place.span),
+                    (_, ExprKind::Name(name)) => self.assign(&Pattern::Name(name.clone()), value, scope, true),
+                    (_, ExprKind::Member { .. } | ExprKind::Index { .. }) => self.assign_place(of, value, scope),
+                    _ => {}
+                }
+            }
             ExprKind::Unary { of, .. } => self.assign_place(of, value, scope),
             ExprKind::Name(name) => self.assign(&Pattern::Name(name.clone()), value, scope, true),
             _ => {
@@ -123,6 +132,9 @@ impl Engine<'_> {
         }
         let Some(object) = of.object() else {
             self.put_into_unknown(of, value, span);
+            if self.language(self.file()) == Language::Go {
+                self.part_written(of, value, span);
+            }
             return;
         };
         // An object's own lock is for whoever has the object.
@@ -130,6 +142,9 @@ impl Engine<'_> {
         let value = &if object.shared { value.shared() } else { value.clone() };
         if object.shared && !self.here.early {
             self.memory_written(&named(&format_args!("{}.{name}", of.name)), value, span);
+        }
+        if self.language(self.file()) == Language::Go {
+            self.note_field(object, name, value);
         }
         self.put_field(&object.fields, object.shared, name, value);
     }

@@ -11,7 +11,7 @@ use super::{Engine, EventId, Frame};
 use crate::hir::{Handler, Stmt, StmtKind};
 
 /// From the end of the call on: it is not known yet.
-const RETURNS: EventId = EventId::MAX;
+pub(super) const RETURNS: EventId = EventId::MAX;
 
 impl Engine<'_> {
     /// What failed inside of this call is something empty for its caller.

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::known::Known;
-use super::value::{Origins, Value};
+use super::mark::Mark;
+use super::value::{Origins, Shape, Value};
 use crate::sql::{Operand, Piece, Placeholder, Statement};
 
 /// What is bound to a statement's placeholders and holes.
@@ -15,8 +16,28 @@ pub(super) struct Bound {
     pub(super) rest: Origins,
 }
 
+/// Text and holes of a statement, with the names of what is put into the holes, and their values where those are known.
+pub(super) fn parts(text: &Value) -> (Vec<Piece>, Vec<String>, Vec<Value>) {
+    let Shape::Template(parts) = &text.shape else {
+        let (pieces, names) = pieces(&text.name);
+        return (pieces, names, Vec::new());
+    };
+    let (mut pieces, mut holes) = (Vec::with_capacity(parts.len()), Vec::new());
+    for part in parts.iter() {
+        match &part.shape {
+            Shape::Str(text) => pieces.push(Piece::Text(text.to_string())),
+            Shape::Num(_) => pieces.push(Piece::Text(part.name.to_string())),
+            _ => {
+                pieces.push(Piece::Hole(holes.len()));
+                holes.push(part.clone());
+            }
+        }
+    }
+    (pieces, holes.iter().map(|hole| hole.name.to_string()).collect(), holes)
+}
+
 /// Text and holes of a value's name.
-pub(super) fn pieces(name: &str) -> (Vec<Piece>, Vec<String>) {
+fn pieces(name: &str) -> (Vec<Piece>, Vec<String>) {
     let (mut pieces, mut holes) = (Vec::new(), Vec::new());
     let mut rest = name;
     while let Some(at) = rest.find("${") {
@@ -104,5 +125,12 @@ pub(super) fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) ->
         _ if set.relative => text.contains(&format!("{}+1", set.column)),
         operand => bound.value(operand).is_some_and(by_one),
     });
-    set.map(|set| set.column.as_str().into()).collect()
+    let raised: Vec<Rc<str>> = set.map(|set| set.column.as_str().into()).collect();
+    // Beside nothing but marks and times, it counts what happens and not the changes of a content.
+    let is_mark = |operand: &Operand| match operand {
+        Operand::Literal(_) => true,
+        operand => bound.value(operand).is_some_and(|value| Mark::Unique.is_in(&value.name)),
+    };
+    let mut others = statement.set.iter().filter(|set| raised.iter().all(|column| **column != *set.column)).peekable();
+    if others.peek().is_some() && others.all(|set| is_mark(&set.operand)) { Vec::new() } else { raised }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::eval::is_javascript;
+use super::event::{Scope, What};
 use super::exec::Flow;
 use super::name::{Joined, word};
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value};
@@ -270,6 +271,25 @@ impl Engine<'_> {
             && !given.is_some_and(|given| matches!(given.shape, Shape::Lock(_)))
         {
             self.here.held.truncate(held);
+        }
+    }
+
+    /// And those that no variable keeps with their statement.
+    pub(super) fn drop_temporary(&mut self, held: usize, kept: Option<&Value>) {
+        let is_new = self.here.held.len() > held;
+        if is_new && self.language(self.file()) == Language::Rust {
+            let mut at = 0;
+            self.here.held.retain(|lock| {
+                at += 1;
+                at <= held || lock.scope > Scope::Process || kept.is_some_and(|kept| kept.origins.contains(lock.region))
+            });
+        }
+    }
+
+    /// The call ends here: whoever holds something then has to have somebody else give it back.
+    pub(super) fn leaves(&mut self, span: Span) {
+        if !self.here.held.is_empty() && !self.here.early {
+            self.emit(What::Leaves, None, &Origins::default(), span);
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn gives_empty(words: &Words, body: &[Stmt]) -> bool {
 }
 
 /// `{}`, `[]`, `new Map()`, `{items: []}`.
-fn is_empty(expr: &Expr) -> bool {
+pub(super) fn is_empty(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Object { fields, .. } => fields.iter().all(|(_, value)| is_empty(value) || is_constant(value)),
         ExprKind::List(items) => items.is_empty(),

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::known::Known;
+use super::mark::Mark;
 use super::value::{Origins, Shape, Value};
 use crate::models::Words;
 
@@ -154,11 +155,8 @@ pub(super) fn is_relative(words: &Words, data: &Value) -> bool {
 }
 
 pub(super) fn is_relative_value(words: &Words, field: &Value) -> bool {
-    words.computes_field.iter().any(|op| field.option(op).is_some()) || field.name.contains(STORED)
+    words.computes_field.iter().any(|op| field.option(op).is_some()) || Mark::Stored.is_in(&field.name)
 }
-
-/// Part of the name of what the store computes: `F("balance") - 1`, ``sql`balance - 1` ``.
-pub(super) const STORED: &str = "stored:";
 
 /// Columns that are written.
 pub(super) fn columns(words: &Words, value: &Value) -> Vec<Rc<str>> {

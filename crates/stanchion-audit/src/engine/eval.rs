@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::fields::{LIST_MOST, put_there, with_rest};
 use super::name::{Joined, named, word};
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
@@ -49,13 +50,17 @@ impl Engine<'_> {
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }
-                let found = Value::unknown(format_args!("{}[{}]", of.name, index.name));
-                found.from(&of.deep_origins()).from(&index.origins)
+                put_there(&of, &index)
             }
             ExprKind::Call(call) => self.call(call, expr.span, scope),
             ExprKind::Await(of) => {
                 let value = self.eval(of, scope);
                 self.suspend(expr.span);
+                let value = if self.language(self.file()) == Language::Go {
+                    self.gone_through(value, expr.span)
+                } else {
+                    value
+                };
                 self.awaited(value, expr.span)
             }
             ExprKind::Yield(of) => {
@@ -75,6 +80,8 @@ impl Engine<'_> {
             ExprKind::Unary { op, of } => {
                 let of = self.eval(of, scope);
                 match op.as_str() {
+                    // What a guard points to is what the lock protects.
+                    "*" if matches!(of.shape, Shape::Lock(_)) => self.protected(&of, expr.span),
                     // A reference or what it points to is the same thing.
                     "*" | "&" => of,
                     "!" => Value::of(Shape::Unknown, format_args!("!{}", of.name)).from(&of.deep_origins()),
@@ -117,7 +124,12 @@ impl Engine<'_> {
                     origins = origins.with(&self.eval(cond, &inner).deep_origins());
                 }
                 let element = self.eval(element, &inner);
-                Value::unknown(format_args!("each {}", element.name)).from(&element.deep_origins()).from(&origins)
+                let name = named(&format_args!("each {}", element.name));
+                match &element.shape {
+                    // Rows: what is in which place counts.
+                    Shape::List(_) => Value::of(Shape::List(Rc::from([element])), name).from(&origins),
+                    _ => Value::unknown(name).from(&element.deep_origins()).from(&origins),
+                }
             }
             ExprKind::Matches { of, binds } => {
                 let of = self.eval(of, scope);
@@ -287,6 +299,7 @@ impl Engine<'_> {
             }
             object.class = self.class_named(of, scope);
             object.shared = object.class.is_some();
+            self.note_made(&object);
         }
         let shape = Shape::Object(object);
         match of {
@@ -350,6 +363,7 @@ impl Engine<'_> {
             ("/", Shape::Api(kind), _) => {
                 Value::of(Shape::Api(Rc::clone(kind)), format_args!("{}/{}", left.name, right.name))
             }
+            ("+", Shape::List(first), _) if first.len() < LIST_MOST => with_rest(first, left, right),
             ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format_args!("{}", a * b)),
             ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format_args!("{}", a + b)),
             ("|", _, _) => Value::unknown(format_args!("{}|{}", left.name, right.name)),

@@ -81,6 +81,8 @@ pub(crate) enum What {
         locks: bool,
         /// Columns that it asks for by their values.
         by: Vec<Rc<str>>,
+        /// Fields of other rows by which it was looked for, and the reads that those came from.
+        through: Vec<(Rc<str>, Origins)>,
     },
     /// Only whether it is there.
     Check,
@@ -107,13 +109,17 @@ pub(crate) enum What {
     },
     /// A function is given away to run by itself, again and again.
     Starts,
+    /// The loop around goes on when a clock says so.
+    Ticks,
+    /// A call ends early, with what it holds.
+    Leaves,
     /// A connection goes back into its pool.
     GivenBack,
 }
 
 impl What {
     /// The whole of something is read.
-    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new() };
+    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new(), through: Vec::new() };
 }
 
 /// How something is written.
@@ -123,6 +129,8 @@ pub(crate) struct Write {
     pub(crate) whole: bool,
     /// Only if it is as expected.
     pub(crate) compares: bool,
+    /// Only if these columns are as they were read, unless they only say which row it is.
+    pub(crate) expected: Vec<Rc<str>>,
     /// Computed by the store from its own value.
     pub(crate) relative: bool,
     /// Fails if it is there.
@@ -292,6 +300,11 @@ fn meet(one: &[(u32, u16)], other: &[(u32, u16)]) -> bool {
         while rest.next_if(|(b, _)| b < branch).is_some() {}
         rest.peek().is_none_or(|(b, a)| b != branch || a == arm)
     })
+}
+
+/// The same list as before, if nothing has changed.
+pub(super) fn same_or_new<T: Clone + PartialEq>(last: Option<&Rc<[T]>>, now: &[T]) -> Rc<[T]> {
+    last.filter(|last| ***last == *now).map_or_else(|| now.into(), Rc::clone)
 }
 
 #[cfg(test)]

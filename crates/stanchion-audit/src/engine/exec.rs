@@ -9,7 +9,7 @@ use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, Engine};
-use crate::hir::{Arm, DECLARES, Expr, Language, Loop, Pattern, Span, Stmt, StmtKind};
+use crate::hir::{Arm, DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,12 +78,16 @@ impl Engine<'_> {
                 // A call whose promise is dropped goes on by itself.
                 let dropped = u32::from(is_javascript(self.language(self.file())) && drops_promise(expr));
                 self.here.detached += dropped;
+                let held = self.here.held.len();
                 self.eval(expr, scope);
                 self.here.detached -= dropped;
+                self.drop_temporary(held, None);
                 Flow::Next
             }
             StmtKind::Assign { to, value, op } => {
+                let held = self.here.held.len();
                 let mut found = self.kept(value, scope);
+                self.drop_temporary(held, Some(&found).filter(|_| !matches!(to[..], [Pattern::Nothing])));
                 self.at = stmt.span;
                 for pattern in to {
                     if op.as_deref() == Some(DECLARES) {
@@ -99,6 +103,8 @@ impl Engine<'_> {
                         .then(|| found.clone().from(&self.answers()));
                     self.assign(pattern, flag.as_ref().unwrap_or(&found), scope, op.is_none());
                 }
+                // A place that is written through its guard.
+                self.drop_temporary(held, Some(&found));
                 Flow::Next
             }
             StmtKind::Return(value) => {
@@ -111,6 +117,7 @@ impl Engine<'_> {
                     frame.returned =
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }
+                self.leaves(stmt.span);
                 Flow::Leaves
             }
             StmtKind::Throw(value) => {
@@ -121,6 +128,7 @@ impl Engine<'_> {
                 if let Some(frame) = self.frames.last_mut().filter(|frame| frame.depth == depth) {
                     frame.throws = true;
                 }
+                self.leaves(stmt.span);
                 Flow::Leaves
             }
             StmtKind::If { cond, then, other } => self.branch(cond, then, other, scope),
@@ -175,15 +183,22 @@ impl Engine<'_> {
 
     fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
         // What a condition binds (`let … else`, `:=`) is seen after it as well.
+        let held = self.here.held.len();
         self.here.deciding += 1;
         let tested = self.asked(cond, scope);
         self.here.deciding -= 1;
+        if !matches!(cond.kind, ExprKind::Matches { .. }) {
+            self.drop_temporary(held, None);
+        }
         let guard = tested.deep_origins();
         let branch = self.new_branch();
         let held = self.here.held.clone();
         let conditions = self.here.conditions.len();
         self.here.conditions.push(Rc::clone(&tested.name));
         let fails = self.error_arm(cond, scope);
+        if let Some(arm) = fails {
+            self.failed(&guard, if arm == 0 { then } else { other }, scope);
+        }
         let absent = if_absent(cond);
         let known = self.here.present.len();
         self.here.present.extend((absent == Some(false)).then(|| guard.clone()));

@@ -3,13 +3,11 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::event::{Kind, Resource, Scope, What, Write};
-use super::known::Known;
-use super::value::{Origins, Shape, UNIQUE, Value};
+use super::event::{Event, Kind, Resource, Scope, What, Write};
+use super::known::{Known, constants};
+use super::mark::Mark;
+use super::value::{Origins, Shape, Value};
 use crate::models::Words;
-
-/// The shortest name of a flag.
-const FLAG_LEAST: usize = 4;
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -100,8 +98,10 @@ impl Engine<'_> {
             }
             (_, "rename") => {
                 let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| spelled(&to.name));
-                // What is moved into place derives from what was written to the other file.
-                let written = self.events.iter().filter(|event| {
+                // What is moved into place derives from what was written to the other file since it was moved last.
+                let moves = |event: &&Event| matches!(&event.what, What::Write(w) if w.from.as_ref() == Some(&path));
+                let since = self.events.iter().rev().take_while(|event| !moves(event));
+                let written = since.filter(|event| {
                     matches!(event.what, What::Write(_))
                         && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == path)
                 });
@@ -114,7 +114,7 @@ impl Engine<'_> {
             (_, "open") => self.open(known, &path),
             (_, "handle") => self.handle(known),
             (_, "temp") => {
-                let name = format!("{UNIQUE}{}@{}", known.name, known.span.line);
+                let name = format!("{}{}@{}", Mark::Unique, known.name, known.span.line);
                 // Open already, and its path beside it.
                 if known.model.how.as_deref() == Some("pair") {
                     let file = Value::of(Shape::Api("file.w".into()), &name);
@@ -131,12 +131,13 @@ impl Engine<'_> {
     fn open(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
         let mode = known.get(&known.model.options);
         let words = self.words();
-        // A mode is a text; flags are constants, whose names are longer than what somebody calls a variable.
+        // A mode is a text, or constants of a package, or what was said to the options before; never a variable's name.
         let has = |words: &[String]| match mode.as_ref().map(|mode| (mode, mode.as_text())) {
             Some((_, Some(text))) => words.iter().any(|word| word == text),
-            Some((mode, None)) => {
-                mode.name.split(['|', '.', ' ']).any(|part| part.len() >= FLAG_LEAST && Words::is_one(words, part))
+            Some((mode, None)) if mode.kind().is_some() => {
+                mode.name.split('|').skip(1).any(|said| Words::is_one(words, said))
             }
+            Some((mode, None)) => constants(&mode.name).any(|constant| Words::is_one(words, constant)),
             None => false,
         };
         let kind = match known.model.how.as_deref() {

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::eval::is_javascript;
-use super::value::{Binding, Scope as Vars, Shape, UNIQUE, Value};
+use super::mark::Mark;
+use super::value::{Binding, Scope as Vars, Shape, Value};
 use crate::hir::Imported;
 use crate::program::Meaning;
 
@@ -60,7 +61,7 @@ impl Engine<'_> {
         let kind = self.models.constant(self.language(self.file()), path);
         let kind = kind.map(|kind| Value::of(Shape::Api(kind.name.as_str().into()), path));
         let unique = || self.words().unique.iter().any(|one| one == path);
-        kind.or_else(|| unique().then(|| Value::unknown(format_args!("{UNIQUE}{path}"))))
+        kind.or_else(|| unique().then(|| Value::unknown(format_args!("{}{path}", Mark::Unique))))
     }
 
     /// What another file gives under this name.

@@ -71,9 +71,9 @@ impl Known<'_> {
         let (at, value) = (self.at(), self.get(&self.model.value));
         let is_data =
             |arg: &Value| [&at, &value].iter().any(|data| data.as_ref().is_some_and(|data| data.name == arg.name));
-        let says = |value: &Value| {
-            let text = value.as_text().unwrap_or(&value.name);
-            words.iter().any(|word| text.split(['|', '.', ' ']).any(|part| part == *word))
+        let says = |value: &Value| match value.as_text() {
+            Some(text) => words.iter().any(|word| text.split(['|', ' ']).any(|part| part == *word)),
+            None => constants(&value.name).any(|constant| words.iter().any(|word| word == constant)),
         };
         self.args.iter().filter(|(_, arg)| !is_data(arg)).any(|(name, arg)| {
             let set = |value: &Value| !is_off(value) && says(value);
@@ -108,11 +108,33 @@ impl Known<'_> {
                     object.fields.borrow().values().any(|v| last(v).is_some_and(|last| last == word.to_lowercase()))
                 })
                 || matches!(value.shape, Shape::Unknown | Shape::Package(_) | Shape::Method(..))
-                    && value.name.split(['|', '.', ' ']).any(|part| part == word)
+                    && constants(&value.name).any(|constant| constant == word)
         })
     }
 }
 
+/// The constants that a value is put together from, each by its last name: `fs.constants.O_EXCL|fs.constants.O_WRONLY`. What a
+/// variable, or a field of something that was given or computed, is called says nothing.
+pub(super) fn constants(name: &str) -> impl Iterator<Item = &str> {
+    let is_path = |part: &&str| part.chars().all(|c| c.is_alphanumeric() || "_.:/@-".contains(c));
+    name.split('|').map(str::trim).filter(is_path).filter_map(|part| Some(part.rsplit_once(['.', ':'])?.1))
+}
+
 fn is_off(value: &Value) -> bool {
     matches!(value.shape, Shape::Bool(false) | Shape::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::constants;
+
+    #[test]
+    fn constants_count_by_their_last_names_and_variables_do_not() {
+        let of = |name| constants(name).collect::<Vec<_>>();
+        assert_eq!(of("os.O_APPEND|os.O_WRONLY"), ["O_APPEND", "O_WRONLY"]);
+        assert_eq!(of("fs.constants.O_EXCL | node:fs.constants.O_RDWR"), ["O_EXCL", "O_RDWR"]);
+        assert_eq!(of("append"), [""; 0]);
+        assert_eq!(of("$options.append"), [""; 0]);
+        assert_eq!(of("config().write"), [""; 0]);
+    }
 }

@@ -8,7 +8,7 @@ use super::event::What;
 use super::known::Known;
 use super::name::{named, word};
 use super::value::{Object, Origins, Shape, Value};
-use crate::hir::Span;
+use crate::hir::{Language, Span};
 use crate::models::{Argument, Which, Words};
 
 impl Engine<'_> {
@@ -64,7 +64,11 @@ impl Engine<'_> {
         let inside = found.and_then(|kind| kind.lock).is_some_and(|reach| reach.scope() <= super::Scope::Process);
         let named = |arg: &Value| says(arg) || !inside && arg.is_vague();
         let name = if is_lock && !args.iter().any(|(_, arg)| named(arg)) { unique } else { name };
+        // In Rust a lock holds what it protects: only one that holds nothing is for something else.
+        let holds = language == Language::Rust
+            && !matches!(args.first(), Some((_, Value { shape: Shape::List(items), .. })) if items.is_empty());
         if is_lock
+            && !holds
             && !self.here.early
             && let Some(function) = self.frames.last().map(|frame| frame.function)
         {

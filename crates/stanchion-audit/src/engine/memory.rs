@@ -1,7 +1,8 @@
 //! Things in memory that outlive a call.
 
 use super::event::{Kind, Resource, Scope, What, Write};
-use super::value::{Origins, RANDOM, Shape, UNIQUE, Value};
+use super::mark::Mark;
+use super::value::{Origins, Shape, Value};
 use super::{Engine, EventId};
 use crate::hir::Span;
 
@@ -34,7 +35,7 @@ impl Engine<'_> {
         let again = self.events.iter().rev().take(32).find(|event| {
             matches!(event.what, What::Read { .. })
                 && event.suspends == suspends
-                && event.held.len() == self.here.held.len()
+                && *event.held == *self.here.held
                 && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && &*r.name == name)
         });
         if let (What::Read { .. }, Some(again)) = (&what, again) {
@@ -44,13 +45,27 @@ impl Engine<'_> {
         self.emit(what, Some(resource), deps, span)
     }
 
+    /// What a lock protects, read through its guard.
+    pub(super) fn protected(&mut self, guard: &Value, span: Span) -> Value {
+        let Shape::Lock(lock) = &guard.shape else { return guard.clone() };
+        let id = self.memory_event(What::READ, lock, &Origins::default(), span);
+        Value::unknown(&**lock).from(&Origins::one(id))
+    }
+
+    /// A part of a map that others can reach is set; the map itself is known by where it was read.
+    pub(super) fn part_written(&mut self, of: &Value, value: &Value, span: Span) {
+        let mut read = of.origins.iter().rev().filter_map(|id| self.events.get(id as usize)?.resource.clone());
+        let Some(resource) = read.find(|r| r.kind == Kind::Memory && r.name == of.name) else { return };
+        self.emit(What::Write(Write::default()), Some(resource), &value.deep_origins(), span);
+    }
+
     pub(super) fn memory_written(&mut self, name: &str, value: &Value, span: Span) {
         self.made.remove(&value.name);
         self.chained(name, &value.deep_origins());
         if is_data(value) || is_made(value) {
             let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
             // When it was done, or under which number, is no more than a flag.
-            let stamp = value.name.starts_with(UNIQUE) && value.deep_origins().is_empty();
+            let stamp = Mark::Unique.begins(&value.name) && value.deep_origins().is_empty();
             let data = is_record(value) || self.here.conditions.iter().any(|condition| is_time(condition));
             let write = Write { whole: true, constant: constant || stamp, stamp, data, ..Write::default() };
             let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
@@ -74,7 +89,7 @@ fn is_record(value: &Value) -> bool {
 
 /// Whether a condition asks what time it is.
 fn is_time(condition: &str) -> bool {
-    condition.contains(UNIQUE) && !condition.contains(RANDOM)
+    Mark::Unique.is_in(condition) && !Mark::Random.is_in(condition)
 }
 
 /// Whether a value is worth being followed as a thing in memory.

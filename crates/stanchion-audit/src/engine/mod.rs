@@ -19,6 +19,8 @@ mod either;
 mod eval;
 mod event;
 mod exec;
+mod failed;
+mod fields;
 mod file;
 mod frame;
 mod given;
@@ -28,6 +30,7 @@ mod known;
 mod load;
 mod lock;
 mod made;
+mod mark;
 mod memory;
 mod name;
 mod promise;
@@ -44,12 +47,14 @@ use std::rc::{Rc, Weak};
 
 use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
 pub(crate) use self::call::path_of;
-use self::event::Held;
-pub(crate) use self::event::{Event, Kind, Resource, Scope, Site, What, Write};
+use self::event::same_or_new;
+pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
+pub(crate) use self::fields::Made;
 use self::frame::{AtYield, Chain, Frame};
+pub(crate) use self::mark::{Mark, plain};
 use self::undo::Undo;
 use self::value::{Closure, Fields, Scope as Vars, Value};
-pub(crate) use self::value::{EventId, Origins, UNIQUE};
+pub(crate) use self::value::{EventId, Origins};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
 use crate::program::Program;
@@ -97,6 +102,8 @@ pub(crate) struct Trace {
     pub(crate) root: Root,
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
+    /// Objects that it makes with all their fields.
+    pub(crate) made: Vec<Made>,
     /// Something was left out because it was too much.
     pub(crate) cut: bool,
 }
@@ -164,6 +171,8 @@ pub(crate) struct Engine<'p> {
     branches: u32,
     /// The present statement.
     at: Span,
+    /// See [`Trace::made`].
+    objects_made: Vec<Made>,
     /// Locks made in this trace, with how many calls were open then and by which function.
     made: BTreeMap<Rc<str>, (usize, FunctionId)>,
     /// Work that was put behind a promise: what it waits for, its events, and the mark of its result.
@@ -259,6 +268,7 @@ impl<'p> Engine<'p> {
             cut: false,
             branches: 0,
             at: Span::default(),
+            objects_made: Vec::new(),
             made: BTreeMap::new(),
             chains: Vec::new(),
             tails: Vec::new(),
@@ -358,9 +368,4 @@ impl<'p> Engine<'p> {
             self.emit(What::Suspend, None, &Origins::default(), span);
         }
     }
-}
-
-/// The same list as before, if nothing has changed.
-fn same_or_new<T: Clone + PartialEq>(last: Option<&Rc<[T]>>, now: &[T]) -> Rc<[T]> {
-    last.filter(|last| ***last == *now).map_or_else(|| now.into(), Rc::clone)
 }

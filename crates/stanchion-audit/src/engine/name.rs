@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::value::{RANDOM, UNIQUE};
+use super::mark::Mark;
 
 /// Names longer than this are cut and told apart by their length and a sum.
 pub(super) const NAME_MOST: usize = 160;
@@ -61,8 +61,8 @@ pub(super) fn cut(name: &str) -> Rc<str> {
     let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let head: String = name.chars().take(NAME_MOST / 2).collect();
     // What was cut off may be what makes it unique.
-    let mark = [RANDOM, UNIQUE].into_iter().find(|mark| name.contains(mark)).unwrap_or_default();
-    format!("{head}…{mark}{}~{sum:x}", name.len()).into()
+    let marks: String = Mark::ALL.iter().filter(|mark| mark.is_in(name)).map(ToString::to_string).collect();
+    format!("{head}…{marks}{}~{sum:x}", name.len()).into()
 }
 
 /// Names in a row; further ones are left out when it has become long.
@@ -97,7 +97,7 @@ mod tests {
         assert!(!Rc::ptr_eq(&one, &named(&"a.b")), "void: it is not forgotten");
         let long = |end: &str| named(&format_args!("{}{end}", "x".repeat(2 * NAME_MOST)));
         assert!(long("a").len() <= NAME_MOST && long("a") != long("b") && long("a") == long("a"));
-        assert!(long("unique:1").contains(UNIQUE));
+        assert!(Mark::Unique.is_in(&long(&format!("{}1", Mark::Unique))));
     }
 
     #[test]

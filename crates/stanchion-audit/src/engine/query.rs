@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::condition::{
-    CONDITIONS_MOST, Condition, STORED, columns, conditions, is_identity, is_relative, is_relative_value, keywords,
-    pair,
+    CONDITIONS_MOST, Condition, columns, conditions, is_identity, is_relative, is_relative_value, keywords, pair,
 };
 use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
+use super::mark::Mark;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Begins;
@@ -113,7 +113,7 @@ impl Engine<'_> {
             }
             "relative" => {
                 query.verb = Verb::Update;
-                query.set = Some(Value::unknown(STORED));
+                query.set = Some(Value::unknown(Mark::Stored.to_string()));
                 if let Some(at) = known.at() {
                     conditions(self.words(), &at, &mut query.filter, 3);
                 }
@@ -188,7 +188,7 @@ impl Engine<'_> {
         let write = match query.verb {
             Verb::Find | Verb::Count => {
                 let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
-                let what = What::Read { locks: query.locks, by: by.collect() };
+                let what = What::Read { locks: query.locks, by: by.collect(), through: Vec::new() };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format_args!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
@@ -197,13 +197,11 @@ impl Engine<'_> {
                 let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();
                 let many = query.filter.len() > 1;
                 let compares = query.compares
-                    || query.filter.iter().any(|condition| {
-                        columns.contains(&condition.column)
-                            || !condition.equal
-                            || many && !is_identity(&condition.column) && self.is_stored(&condition.origins)
-                    });
+                    || query.filter.iter().any(|condition| columns.contains(&condition.column) || !condition.equal);
+                let expects = |c: &&Condition| many && !is_identity(&c.column) && self.is_stored(&c.origins);
+                let expected = query.filter.iter().filter(expects).map(|c| Rc::clone(&c.column)).collect();
                 let decided = self.decided(&columns);
-                Write { whole: !relative, relative, compares, columns, decided, ..Write::default() }
+                Write { whole: !relative, relative, compares, expected, columns, decided, ..Write::default() }
             }
             Verb::Insert => {
                 let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();

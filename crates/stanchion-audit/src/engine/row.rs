@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, pieces, raised};
+use super::bound::{Bound, parts, raised};
 use super::condition::is_identity;
 use super::event::{Acquire, Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -113,14 +113,11 @@ impl Engine<'_> {
             // A statement written by hand inside of a builder's call.
             _ => at,
         };
-        let holes = match &text.shape {
-            Shape::Template(parts) => {
-                parts.iter().filter(|part| !matches!(part.shape, Shape::Str(_) | Shape::Num(_))).cloned().collect()
-            }
-            _ => Vec::new(),
-        };
-        let (pieces, names) = pieces(&text.name);
+        let (pieces, names, holes) = parts(&text);
         let given = known.get(&known.model.value).filter(|value| matches!(value.shape, Shape::List(_)));
+        // Of many rows, one is like the other.
+        let many = given.as_ref().filter(|_| known.model.how.as_deref() == Some("many")).and_then(first_row);
+        values.extend(many.iter().flat_map(|row| row.iter().cloned()));
         // What is bound comes after the statement; before it there may be a context, or what is to be filled.
         let skip = match known.args.iter().position(|(_, arg)| arg.name == text.name) {
             Some(at) => at + 1,
@@ -128,7 +125,8 @@ impl Engine<'_> {
                 known.model.value.0.first().map_or(0, |first| if let Which::Position(at) = first { *at } else { 0 })
             }
         };
-        for arg in given.iter().chain(known.args.iter().skip(skip).map(|(_, arg)| arg)) {
+        let given = given.iter().chain(known.args.iter().skip(skip).map(|(_, arg)| arg));
+        for arg in given.filter(|_| many.is_none()) {
             match &arg.shape {
                 Shape::List(items) => {
                     values.extend(items.iter().cloned());
@@ -178,8 +176,8 @@ impl Engine<'_> {
         if let Some(this) = known.this {
             self.results.insert(Rc::clone(&this.name), origins.clone());
         }
-        let first = &*text.name;
-        Value::unknown(format_args!("rows of {first}")).from(&origins)
+        // Columns that a statement speaks of are not fields of a row.
+        Value::unknown(format_args!("rows of {}", text.name.replace('.', " "))).from(&origins)
     }
 
     fn statement_runs(&mut self, statement: &Statement, bound: &Bound, pooled: bool, known: &Known<'_>) -> Origins {
@@ -213,7 +211,7 @@ impl Engine<'_> {
                 let locks = statement.for_update || statement.for_share;
                 let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
                 let by = statement.filter.iter().filter(equal).map(|condition| condition.column.as_str().into());
-                let what = What::Read { locks, by: by.collect() };
+                let what = What::Read { locks, by: by.collect(), through: self.through(statement, bound) };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
@@ -246,13 +244,15 @@ impl Engine<'_> {
                     || statement.filter.iter().any(|condition| {
                         columns.iter().any(|column| **column == *condition.column)
                             || !matches!(condition.operator, Operator::Equal | Operator::In)
-                            || many
-                                && !is_identity(&condition.column)
-                                && self.is_stored(&bound.origins(&condition.operand))
                     });
+                let expects = |condition: &&sql::Condition| {
+                    many && !is_identity(&condition.column) && self.is_stored(&bound.origins(&condition.operand))
+                };
+                let expected = statement.filter.iter().filter(expects).map(|c| c.column.as_str().into()).collect();
                 let raised = raised(statement, bound, known);
                 let decided = self.decided(&columns);
-                Write { decided, whole: !relative, relative, compares, columns, raised, ..Write::default() }
+                let whole = !relative;
+                Write { decided, whole, relative, compares, expected, columns, raised, ..Write::default() }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
@@ -288,7 +288,24 @@ impl Engine<'_> {
     }
 }
 
+/// What is bound to a statement for the first of many rows.
+fn first_row(rows: &Value) -> Option<Rc<[Value]>> {
+    let Shape::List(rows) = &rows.shape else { return None };
+    match &rows.first()?.shape {
+        Shape::List(row) => Some(Rc::clone(row)),
+        _ => None,
+    }
+}
+
 impl Engine<'_> {
+    /// What of other rows the rows were looked for by.
+    fn through(&self, statement: &Statement, bound: &Bound) -> Vec<(Rc<str>, Origins)> {
+        let operands = statement.filter.iter().map(|condition| &condition.operand);
+        let stored = operands.map(|operand| (operand, bound.origins(operand))).filter(|(_, from)| self.is_stored(from));
+        let field = |name: String| name.rsplit('.').next().unwrap_or_default().into();
+        stored.map(|(operand, from)| (field(bound.name(operand)), from)).collect()
+    }
+
     /// Which rows: the conditions on what identifies them. What derives from a read is most likely the row that was read.
     fn part_of(&self, statement: &Statement, bound: &Bound) -> Option<Rc<str>> {
         let mut equal: Vec<String> = statement

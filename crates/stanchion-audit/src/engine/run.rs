@@ -139,6 +139,7 @@ impl Engine<'_> {
         self.steps = 0;
         self.cut = false;
         self.made.clear();
+        self.objects_made.clear();
         self.chains.clear();
         self.tails.clear();
         self.turns.clear();
@@ -162,7 +163,8 @@ impl Engine<'_> {
         self.here = outer;
         self.scopes.retain(|scope| scope.strong_count() > 0);
         self.objects.retain(|fields| fields.strong_count() > 0);
-        Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), cut: self.cut }
+        let made = std::mem::take(&mut self.objects_made);
+        Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), made, cut: self.cut }
     }
 
     /// Symbols for the parameters of an entry point.

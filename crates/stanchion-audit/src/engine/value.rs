@@ -25,11 +25,6 @@ const WRAPPED_DEEP: usize = 8;
 /// Text of the program keeps so much more: it may be a statement.
 const TEXT_MOST: usize = 8 * 1024;
 
-/// In the name of what comes out differently for every call or process, and of all that is made from it.
-pub(crate) const UNIQUE: &str = "unique:";
-/// And nobody can tell how.
-pub(crate) const RANDOM: &str = "unique:random-";
-
 impl Origins {
     pub(crate) fn one(event: EventId) -> Self {
         Self(Some(Rc::from([event])))

@@ -1,6 +1,7 @@
 //! From source text to [`Module`](crate::hir::Module), one front-end per language.
 
 mod build;
+mod clock;
 mod golang;
 #[cfg(test)]
 mod hostile;

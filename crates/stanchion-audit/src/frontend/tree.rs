@@ -1,10 +1,11 @@
 //! A parsed file, and what every front-end needs of it.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
+use super::clock::Clock;
 use crate::hir::{Comment, Span};
 use crate::suppress::MARK;
 
@@ -16,7 +17,8 @@ pub(crate) const DEPTH_MOST: u32 = 200;
 /// and so often for each KiB of it. Broken code has been seen to need 60 for a KiB.
 const REPORTS_MOST: (usize, usize) = (2_000, 200);
 /// And for how long it may work: in what is no code, single steps can read on to the end of the file. Code of the largest
-/// size that is read takes half a second, so a busy machine does not change what is found.
+/// size that is read takes half a second, and only the thread's own work counts: a busy machine does not change what is
+/// found.
 const TIME_MOST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
 
 /// A syntax tree and its text.
@@ -39,11 +41,11 @@ impl<'a> Tree<'a> {
     ) -> Option<Self> {
         let mut parser = Parser::new();
         parser.set_language(grammar).ok()?;
-        let start = Instant::now();
+        let clock = Clock::start();
         let mut left = few.saturating_add((text.len() >> 10).saturating_mul(for_each));
         let mut stop = |_: &ParseState| {
             left = left.saturating_sub(1);
-            if left == 0 || start.elapsed() >= time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if left == 0 || clock.spent() >= time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut stop);
         let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();

@@ -63,7 +63,7 @@ impl Page<'_> {
         self.put(&format!("code = {}", quoted(code)));
         self.put(&format!("fingerprint = {}", quoted(self.finding.fingerprint())));
         for step in &self.finding.flow {
-            if step.role != Role::Window {
+            if matches!(step.role, Role::Read | Role::Write) {
                 self.put(&format!("{} = {}", step.role.as_str(), quoted(&format!("{}:{}", step.path, step.line))));
             }
         }

@@ -7,17 +7,12 @@ use crate::engine::{Scope, What};
 pub(super) fn release_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
         if let What::Release { lock, checked: false } = &event.what {
-            hits.push(Hit {
-                code: "RC202",
-                read: None,
-                window: None,
-                write: event.site,
-                resource: lock.to_string(),
-                scope: Scope::Cluster,
-                sure: 2,
-                message: "a lock is deleted without asking in the same step whose it is".into(),
-                why: "if it has expired meanwhile, it is the next holder's lock that is deleted".into(),
-            });
+            let text = (
+                "a lock is deleted without asking in the same step whose it is",
+                "if it has expired meanwhile, it is the next holder's lock that is deleted",
+            );
+            let resource = lock.to_string();
+            hits.push(Hit { resource, scope: Scope::Cluster, sure: 2, ..case.hit("RC202", event, text) });
         }
     }
 }
@@ -31,17 +26,11 @@ pub(super) fn renew_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
             matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.is(resource))
         });
         let Some(asked) = asked else { continue };
-        hits.push(Hit {
-            code: "RC204",
-            read: Some(asked.site),
-            window: case.window(asked, event),
-            write: event.site,
-            resource: lock.to_string(),
-            scope: Scope::Cluster,
-            sure: 2,
-            message: "a lock is read and then prolonged in a second step".into(),
-            why: "between the two it can expire and become somebody else's, who then has it longer than asked for"
-                .into(),
-        });
+        let text = (
+            "a lock is read and then prolonged in a second step",
+            "between the two it can expire and become somebody else's, who then has it longer than asked for",
+        );
+        let resource = lock.to_string();
+        hits.push(Hit { resource, scope: Scope::Cluster, sure: 2, ..case.pair("RC204", asked, event, text) });
     }
 }

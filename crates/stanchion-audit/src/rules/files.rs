@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Scope, UNIQUE, What};
+use crate::engine::{Event, Kind, Mark, Scope, What};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -32,17 +32,11 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         {
             continue;
         }
-        hits.push(Hit {
-            code: "RC301",
-            read: Some(check.site),
-            window: case.window(check, write),
-            write: write.site,
-            resource: resource.name.to_string(),
-            scope: case.needed(Scope::Host),
-            sure: 1,
-            message: "whether a file is there is asked first, and acted upon later".into(),
-            why: "another process or task can create or remove it in between".into(),
-        });
+        let text = (
+            "whether a file is there is asked first, and acted upon later",
+            "another process or task can create or remove it in between",
+        );
+        hits.push(case.pair("RC301", check, write, text));
     }
 }
 
@@ -52,7 +46,7 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // What is named anew for each call is nobody else's.
-        let own = resource.name.starts_with(UNIQUE);
+        let own = Mark::Unique.begins(&resource.name);
         if !how.whole || how.publishes || how.creates || write.early || own {
             continue;
         }
@@ -70,17 +64,11 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if is_moved || again {
             continue;
         }
-        hits.push(Hit {
-            code: "RC302",
-            read: None,
-            window: None,
-            write: write.site,
-            resource: resource.name.to_string(),
-            scope: case.needed(Scope::Host),
-            sure: 2,
-            message: "a file that others read is overwritten in place".into(),
-            why: "a reader in between, or a crash, sees an empty or half-written file".into(),
-        });
+        let text = (
+            "a file that others read is overwritten in place",
+            "a reader in between, or a crash, sees an empty or half-written file",
+        );
+        hits.push(Hit { sure: 2, ..case.hit("RC302", write, text) });
     }
 }
 
@@ -88,7 +76,7 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
 pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
-        let (Some(from), Some(resource)) = (&how.from, &write.resource) else { continue };
+        let Some(from) = &how.from else { continue };
         let written = case.between(0, write.id).iter().rev().find(|event| {
             event.meets(write)
                 // What fails if it is there is not shared: it may be a lock that is moved away.
@@ -96,24 +84,18 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
         });
         let Some(written) = written else { continue };
-        if from.contains(UNIQUE) || written.covered_with(write, case.needed(Scope::Host)) {
+        if Mark::Unique.is_in(from) || written.covered_with(write, case.needed(Scope::Host)) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);
         if !inside && case.needed(Scope::Host) <= Scope::Process && case.facts.alone {
             continue;
         }
-        hits.push(Hit {
-            code: "RC303",
-            read: Some(written.site),
-            window: case.window(written, write),
-            write: write.site,
-            resource: resource.name.to_string(),
-            scope: case.needed(Scope::Host),
-            sure: 2,
-            message: "all writers use the same temporary file".into(),
-            why: "one writer's content can be moved into place by another, or be missing when it is moved".into(),
-        });
+        let text = (
+            "all writers use the same temporary file",
+            "one writer's content can be moved into place by another, or be missing when it is moved",
+        );
+        hits.push(Hit { sure: 2, ..case.pair("RC303", written, write, text) });
     }
 }
 
@@ -136,16 +118,10 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         });
         // Whoever has read it again later knows what is there.
         let Some(read) = reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read)) else { continue };
-        hits.push(Hit {
-            code: "RC304",
-            read: Some(read.site),
-            window: case.window(read, write),
-            write: write.site,
-            resource: resource.name.to_string(),
-            scope: case.needed(resource.scope),
-            sure: 1,
-            message: "if it cannot be read, something empty is changed and saved instead".into(),
-            why: "an error that lasts a moment, or a half-written file, costs all that was stored".into(),
-        });
+        let text = (
+            "if it cannot be read, something empty is changed and saved instead",
+            "an error that lasts a moment, or a half-written file, costs all that was stored",
+        );
+        hits.push(case.pair("RC304", read, write, text));
     }
 }

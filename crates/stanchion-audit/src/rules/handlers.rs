@@ -1,34 +1,31 @@
 //! RC406, RC407: handlers.
 
 use super::{Case, Hit};
-use crate::engine::{Entry, Kind, Scope, What};
+use crate::engine::{Entry, Event, Kind, Scope, What};
 
 /// RC406: every copy of the program does it.
 pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    if case.trace.root.entry != Entry::Timer || case.facts.deployment < Scope::Cluster {
+    if case.facts.deployment < Scope::Cluster {
         return;
     }
-    let does = case.events().iter().find(|event| {
+    let is_timer = case.trace.root.entry == Entry::Timer;
+    let clock = |event: &Event| {
+        let mut clocks = case.events().iter().filter(|e| matches!(e.what, What::Ticks));
+        clocks.find(|clock| clock.loops.last().is_some_and(|around| event.loops.contains(around))).map(|e| e.site)
+    };
+    let does = case.events().iter().filter(|event| is_timer || clock(event).is_some()).find(|event| {
         let shared = event.resource.as_ref().is_some_and(|r| r.scope == Scope::Cluster);
         let acts = match &event.what {
-            What::Write(how) => shared && !how.compares && !how.creates,
+            What::Write(how) => shared && !case.compares(how, event) && !how.creates,
             What::Effect(effect) => !effect.safe && !effect.keyed,
             _ => false,
         };
         acts && event.held.iter().all(|held| held.scope < Scope::Cluster)
     });
     let Some(does) = does else { return };
-    hits.push(Hit {
-        code: "RC406",
-        read: Some(case.trace.root.site),
-        window: None,
-        write: does.site,
-        resource: case.trace.root.name.to_string(),
-        scope: Scope::Cluster,
-        sure: 1,
-        message: "a timer runs in every copy of the program".into(),
-        why: format!("each copy does it, and {}", case.facts.because),
-    });
+    let text = ("a timer runs in every copy of the program", format!("each copy does it, and {}", case.facts.because));
+    let (read, resource) = (clock(does).or(Some(case.trace.root.site)), case.trace.root.name.to_string());
+    hits.push(Hit { read, resource, scope: Scope::Cluster, ..case.hit("RC406", does, text) });
 }
 
 /// RC407: what a tool says of itself, and what it does.
@@ -56,15 +53,10 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
         _ => false,
     };
     let said = if hint("readOnlyHint") { "readOnlyHint" } else { "idempotentHint" };
-    hits.push(Hit {
-        code: "RC407",
-        read: Some(root.site),
-        window: None,
-        write: found.site,
-        resource: root.name.to_string(),
-        scope: Scope::Cluster,
-        sure: u8::from(!is_doubtful),
-        message: format!("the tool says {said}, and its handler does otherwise"),
-        why: "clients repeat calls, or run them side by side, because of the hint".into(),
-    });
+    let text = (
+        format!("the tool says {said}, and its handler does otherwise"),
+        "clients repeat calls, or run them side by side, because of the hint",
+    );
+    let (read, resource, sure) = (Some(root.site), root.name.to_string(), u8::from(!is_doubtful));
+    hits.push(Hit { read, resource, scope: Scope::Cluster, sure, ..case.hit("RC407", found, text) });
 }

@@ -51,16 +51,10 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         {
             continue;
         }
-        hits.push(Hit {
-            code: "RC401",
-            read: Some(check.site),
-            window: case.window(check, write),
-            write: write.site,
-            resource: resource.name.to_string(),
-            scope: case.needed(resource.scope),
-            sure: 1,
-            message: "whether a row is there is asked first, and inserted later".into(),
-            why: "two callers can both find nothing and both insert".into(),
-        });
+        let text = (
+            "whether a row is there is asked first, and inserted later",
+            "two callers can both find nothing and both insert",
+        );
+        hits.push(case.pair("RC401", check, write, text));
     }
 }

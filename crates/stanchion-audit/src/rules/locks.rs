@@ -4,19 +4,9 @@ use super::{Case, Hit};
 use crate::engine::{Event, Kind, Scope, What};
 use crate::hir::Language;
 
-fn hit(case: &Case<'_>, code: &'static str, at: &Event, name: &str, scope: Scope, sure: u8, text: (&str, &str)) -> Hit {
-    let _ = case;
-    Hit {
-        code,
-        read: None,
-        window: None,
-        write: at.site,
-        resource: name.into(),
-        scope,
-        sure,
-        message: text.0.into(),
-        why: text.1.into(),
-    }
+/// A hit about a lock.
+fn about(case: &Case<'_>, code: &'static str, at: &Event, name: &str, scope: Scope, text: (&str, &str)) -> Hit {
+    Hit { resource: name.into(), scope, sure: 2, ..case.hit(code, at, text) }
 }
 
 /// RC203: its holder dies, and nobody ever gets it again.
@@ -29,7 +19,7 @@ pub(super) fn without_ttl(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 "a lock is set without an end of its own",
                 "if its holder dies before it sets one, nobody gets the lock again",
             );
-            hits.push(hit(case, "RC203", event, &lock.lock, lock.scope, 2, text));
+            hits.push(about(case, "RC203", event, &lock.lock, lock.scope, text));
         }
     }
 }
@@ -54,26 +44,42 @@ pub(super) fn not_released(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if releases.iter().any(|release| release.always) {
             continue;
         }
+        // Left early, with the lock: by the one who has taken it, and not because it was not to be had.
+        let left = |e: &Event| {
+            matches!(e.what, What::Leaves)
+                && e.stack == event.stack
+                && first.stack == event.stack
+                && e.held.iter().any(|held| held.region == event.id)
+                && !e.guards.contains(event.id)
+        };
+        // Go has no exceptions.
+        let fails = case.language(event) != Language::Go;
         let risky = case.events().iter().any(|e| {
-            e.id > event.id
-                && e.id < first.id
-                && match &e.what {
-                    // Not the waiting for the lock itself.
-                    What::Suspend => e.site.span.line != event.site.span.line,
-                    What::Read { .. } | What::Write(_) => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
-                    What::Effect(_) => true,
-                    _ => false,
-                }
+            left(e)
+                || fails
+                    && e.id > event.id
+                    && e.id < first.id
+                    && match &e.what {
+                        // Not the waiting for the lock itself.
+                        What::Suspend => e.site.span.line != event.site.span.line,
+                        What::Read { .. } | What::Write(_) => {
+                            e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory)
+                        }
+                        What::Effect(_) => true,
+                        _ => false,
+                    }
         });
         if risky {
-            let text = (
-                "a lock is not given back when something in between fails",
-                "an exception leaves it held until its end, or for ever",
-            );
-            let mut found = hit(case, "RC205", event, &lock.lock, lock.scope, 2, text);
-            found.read = Some(event.site);
-            found.write = first.site;
-            hits.push(found);
+            let text = if fails {
+                (
+                    "a lock is not given back when something in between fails",
+                    "an exception leaves it held until its end, or for ever",
+                )
+            } else {
+                ("a lock is not given back on all ways out", "whoever leaves early keeps it, and nobody gets it again")
+            };
+            let (read, write, at) = (Some(event.site), first.site, first.site);
+            hits.push(Hit { read, write, at, ..about(case, "RC205", event, &lock.lock, lock.scope, text) });
         }
     }
 }
@@ -84,15 +90,13 @@ pub(super) fn per_call(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if let What::Acquire(lock) = &event.what
             && lock.fresh
             && lock.scope <= Scope::Process
-            // In Rust a lock holds what it protects: both are made together.
-            && case.language(event) != Language::Rust
             && !case.is_shared_with_own(&lock.lock)
         {
             let text = (
                 "the lock is made in the same call that takes it",
                 "every call has a lock of its own, so nobody ever waits",
             );
-            hits.push(hit(case, "RC206", event, &lock.lock, lock.scope, 2, text));
+            hits.push(about(case, "RC206", event, &lock.lock, lock.scope, text));
         }
     }
 }
@@ -109,7 +113,7 @@ pub(super) fn in_a_pool(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 "an advisory lock of a session is taken through a pool",
                 "the unlock may run on another connection, and the lock stays with one that serves others",
             );
-            hits.push(hit(case, "RC210", event, &lock.lock, lock.scope, 2, text));
+            hits.push(about(case, "RC210", event, &lock.lock, lock.scope, text));
         }
     }
 }
@@ -135,7 +139,7 @@ pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 acts && e.id > event.id && (e.deps.contains(event.id) || e.guards.contains(event.id))
             };
             let sure = if case.events().iter().any(uses) { 2 } else { 0 };
-            hits.push(hit(case, "RC211", event, &resource.name, resource.scope, sure, text));
+            hits.push(Hit { sure, scope: resource.scope, ..case.hit("RC211", event, text) });
         }
     }
 }

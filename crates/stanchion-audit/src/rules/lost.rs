@@ -1,7 +1,8 @@
 //! RC101 - RC105, RC107, RC201: what was read is written back, and somebody else's change in between is lost.
 
 use super::{Case, Hit};
-use crate::engine::{Entry, Event, Kind, Resource, Scope, What};
+use crate::engine::{Entry, Event, EventId, Held, Kind, Resource, Scope, What, Write};
+use crate::hir::Language;
 
 /// Reads that a write depends on, of the same thing.
 fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
@@ -9,14 +10,16 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == kind) else { continue };
-        if how.compares || how.creates && !how.whole || how.deletes || how.inserts {
+        if case.compares(how, write) || how.creates && !how.whole || how.deletes || how.inserts {
             continue;
         }
-        let by_value = write.deps.iter().rev().filter(|_| !how.relative);
+        let mut by_value: Vec<EventId> = write.deps.iter().rev().filter(|_| !how.relative).collect();
+        looked_up(case, write, how, &mut by_value);
         // What the store computes itself is only wrong if it should not have been done at all.
         // That a row was there is no reason to fear for what is written.
-        let by_guard = write.guards.iter().rev().filter(|_| kind == Kind::Table && how.decided);
-        let reads = by_value.chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
+        let by_guard =
+            write.guards.iter().rev().filter(|_| kind == Kind::Table && (how.decided || !how.raised.is_empty()));
+        let reads = by_value.into_iter().chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
             matches!(read.what, What::Read { .. })
                 && read.resource.as_ref().is_some_and(|r| r.is(resource))
                 && read.meets(write)
@@ -43,26 +46,31 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
     pairs
 }
 
-fn found(
-    case: &Case<'_>,
-    code: &'static str,
-    read: &Event,
-    write: &Event,
-    message: String,
-    why: String,
-    sure: u8,
-) -> Hit {
-    let resource = write.resource.as_ref();
-    Hit {
-        code,
-        read: Some(read.site),
-        window: case.window(read, write),
-        write: write.site,
-        resource: resource.map_or_else(|| "?".into(), |r| r.name.to_string()),
-        scope: resource.map_or(Scope::Process, |r| case.needed(r.scope)),
-        sure,
-        message,
-        why,
+/// Lookups by lookups.
+const LOOKUPS_DEEP: usize = 4;
+
+/// What a column becomes is looked up by what it was: adds the reads of what it was.
+fn looked_up(case: &Case<'_>, write: &Event, how: &Write, reads: &mut Vec<EventId>) {
+    let mut next: Vec<EventId> = reads.clone();
+    for _ in 0..LOOKUPS_DEEP {
+        let mut before = Vec::new();
+        for look in next.iter().filter_map(|id| case.trace.event(*id)) {
+            let What::Read { through, .. } = &look.what else { continue };
+            for (field, from) in through {
+                before.extend(from.iter());
+                let is_old = |id: &EventId| {
+                    let same = |read: &Event| {
+                        read.resource.as_ref().map(|r| &r.name) == write.resource.as_ref().map(|r| &r.name)
+                    };
+                    how.columns.contains(field) && case.trace.event(*id).is_some_and(same)
+                };
+                reads.extend(from.iter().filter(is_old));
+            }
+        }
+        if before.is_empty() {
+            return;
+        }
+        next = before;
     }
 }
 
@@ -77,21 +85,14 @@ fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, wh
     if let Some(lock) = read.held.iter().find(|held| write.held.iter().any(|h| h.region == held.region)) {
         let message = format!("{what} is read and written under a lock of this {:?} only", lock.scope).to_lowercase();
         let why = format!("the lock reaches as far as one {:?}, and {because}", lock.scope).to_lowercase();
-        return Some(found(case, "RC201", read, write, message, why, 1));
+        return Some(case.pair("RC201", read, write, (message, why)));
     }
     let again = read.held.iter().find(|held| write.held.iter().any(|h| h.lock == held.lock));
     if again.is_some() {
         let message =
             format!("{what} is read under a lock and written under the same lock, but it is let go in between");
-        return Some(found(
-            case,
-            "RC105",
-            read,
-            write,
-            message,
-            "another caller can take the lock between the two".into(),
-            2,
-        ));
+        let why = "another caller can take the lock between the two";
+        return Some(Hit { sure: 2, ..case.pair("RC105", read, write, (message, why)) });
     }
     let inside = case.is_parallel(write) || case.window(read, write).is_some();
     if !inside && needed <= Scope::Process && case.facts.alone {
@@ -104,7 +105,7 @@ fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, wh
     } else {
         format!("nothing keeps another process from writing in between, and {because}")
     };
-    Some(found(case, code, read, write, message, why, if inside { 2 } else { 1 }))
+    Some(Hit { sure: if inside { 2 } else { 1 }, ..case.pair(code, read, write, (message, why)) })
 }
 
 /// RC101 and RC107.
@@ -116,22 +117,48 @@ pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         if read.early {
-            let message = "a file is written from a copy in memory that was read at the start".to_owned();
+            let message = "a file is written from a copy in memory that was read at the start";
             let why = format!("what others have written since then is overwritten: {}", case.facts.because);
             if case.needed(Scope::Host) > Scope::Process && !read.covered_with(write, Scope::Host) {
-                hits.push(found(case, "RC107", read, write, message, why, 1));
+                hits.push(case.pair("RC107", read, write, (message, why)));
             }
             continue;
         }
         if let Some(kept) = kept_once(case, read).filter(|_| !read.covered_with(write, case.needed(Scope::Host))) {
-            let message = "a file is written from a copy in memory that was read when it was first needed".to_owned();
+            let message = "a file is written from a copy in memory that was read when it was first needed";
             let why = format!("what others have written since then is overwritten: {}", case.facts.because);
             if case.needed(Scope::Host) > Scope::Process && !kept.covered_with(write, Scope::Host) {
-                hits.push(found(case, "RC107", read, write, message, why, 1));
+                hits.push(case.pair("RC107", read, write, (message, why)));
             }
             continue;
         }
         hits.extend(by_locks(case, "RC101", read, write, "a file"));
+    }
+}
+
+/// RC107: a method writes what its object holds, and the object may hold it since it was made: who made it says so.
+pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    if case.needed(Scope::Host) <= Scope::Process {
+        return;
+    }
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File && how.whole) else { continue };
+        let reads =
+            write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|e| matches!(e.what, What::Read { .. }));
+        let reads: Vec<&Event> = reads.collect();
+        // Whoever has read the file in the same call is judged by that.
+        if reads.iter().any(|e| e.resource.as_ref().is_some_and(|r| r.is(resource))) {
+            continue;
+        }
+        let memory = reads.iter().filter_map(|e| e.resource.as_ref()).filter(|r| r.kind == Kind::Memory);
+        let memory: Vec<String> = memory.map(|r| r.name.to_string()).collect();
+        if memory.is_empty() || write.held.iter().any(|held| held.scope >= Scope::Host) {
+            continue;
+        }
+        let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+        let text = ("a file is written from a copy in memory that was read at the start", why);
+        hits.push(Hit { memory, ..case.hit("RC107", write, text) });
     }
 }
 
@@ -249,9 +276,39 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if hits.iter().any(|hit| hit.code == "RC104" && hit.read == Some(read.site)) {
             continue;
         }
-        let message =
-            "a value in memory is read, others can run, and it is written because of what was read".to_owned();
-        hits.push(found(case, "RC104", read, write, message, "tasks of one process share it".into(), 1));
+        let message = "a value in memory is read, others can run, and it is written because of what was read";
+        hits.push(case.pair("RC104", read, write, (message, "tasks of one process share it")));
+    }
+}
+
+/// RC104 and RC105, where calls run at the same time by themselves: locked for the read and for the write, not across both.
+pub(super) fn split(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events().iter().filter(|e| matches!(e.what, What::Write(_)) && case.is_parallel(e)) {
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::Memory) else { continue };
+        let same = |e: &Event| {
+            matches!(e.what, What::Read { .. })
+                && e.resource.as_ref().is_some_and(|r| r.is(resource))
+                && !e.early
+                && e.meets(write)
+        };
+        let apart = |read: &Event| {
+            let again = |held: &Held| write.held.iter().any(|h| h.lock == held.lock && h.region != held.region);
+            read.held.iter().any(again) && !read.covered_with(write, Scope::Task)
+        };
+        let reads = write.deps.iter().rev().filter_map(|id| case.trace.event(id));
+        let Some(read) = reads.into_iter().find(|read| same(read) && apart(read)) else { continue };
+        // Whoever looks again while he holds it knows.
+        let mut looked = write.guards.iter().filter_map(|id| case.trace.event(id));
+        if looked.any(|e| same(e) && e.covered_with(write, Scope::Task)) {
+            continue;
+        }
+        let text = (
+            "a value is read under a lock and written under the same lock, but it is let go in between",
+            "another caller can take the lock between the two",
+        );
+        // Rust's lock is the value itself.
+        let code = if case.language(write) == Language::Rust { "RC104" } else { "RC105" };
+        hits.push(case.pair(code, read, write, text));
     }
 }
 
@@ -314,8 +371,10 @@ pub(super) fn snapshot(case: &Case<'_>, hits: &mut Vec<Hit>) {
             matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)
         });
         let Some(state) = state else { continue };
-        let message = "state is saved by a write that nobody waits for".to_owned();
-        let why = "two of them can run at once, and the older state can be written last".into();
-        hits.push(found(case, "RC108", state, write, message, why, 1));
+        let text = (
+            "state is saved by a write that nobody waits for",
+            "two of them can run at once, and the older state can be written last",
+        );
+        hits.push(case.pair("RC108", state, write, text));
     }
 }

@@ -9,9 +9,9 @@ mod lost;
 mod mutexes;
 mod retries;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::{Event, EventId, Kind, Scope, Site, Trace, UNIQUE, What};
+use crate::engine::{Event, EventId, Kind, Made, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -48,6 +48,8 @@ pub(crate) struct Learned {
     locks: BTreeSet<String>,
     /// And of locks that are given back or prolonged somewhere.
     released: BTreeSet<String>,
+    /// Fields of one object: the path of a file, and what was read from it when the object was made.
+    kept: BTreeMap<(String, String), Site>,
 }
 
 impl Learned {
@@ -64,7 +66,24 @@ impl Learned {
             {
                 self.read.insert(known_in(&r.name, event.site.file));
                 self.read.extend(filled(&r.name, event.site.file));
+                trace.made.iter().for_each(|made| self.learn_made(made, event, &r.name));
             }
+        }
+    }
+
+    /// Whoever makes an object with the path of a file that he has read: the object's methods know the file by its field.
+    fn learn_made(&mut self, made: &Made, read: &Event, path: &str) {
+        for (field, value) in made {
+            // The path itself, or a part of the settings that the object was given.
+            let Some(rest) = path.strip_prefix(&*value.name).filter(|rest| rest.is_empty() || rest.starts_with('.'))
+            else {
+                continue;
+            };
+            let file = format!("{field}{rest}");
+            for (content, _) in made.iter().filter(|(_, value)| value.deep_origins().contains(read.id)) {
+                self.kept.entry((file.clone(), content.to_string())).or_insert(read.site);
+            }
+            self.read.insert((None, file));
         }
     }
 
@@ -72,11 +91,19 @@ impl Learned {
         self.read.extend(other.read);
         self.locks.extend(other.locks);
         self.released.extend(other.released);
+        for (fields, read) in other.kept {
+            self.kept.entry(fields).or_insert(read);
+        }
     }
 
     /// Whether a hit of a rule stands that depends on what the rest of the program does.
-    pub(crate) fn bears_out(&self, hit: &Hit) -> bool {
+    pub(crate) fn bears_out(&self, hit: &mut Hit) -> bool {
         match hit.code {
+            "RC107" if hit.read.is_none() => {
+                let mut kept = hit.memory.iter();
+                hit.read = kept.find_map(|memory| self.kept.get(&(hit.resource.clone(), memory.clone()))).copied();
+                hit.read.is_some()
+            }
             // What nobody gives back is a mark that is meant to stay.
             "RC203" => self.released.contains(&like(&hit.resource)),
             "RC204" => self.locks.contains(&like(&hit.resource)),
@@ -103,6 +130,12 @@ pub(crate) struct Hit {
     pub(crate) sure: u8,
     pub(crate) message: String,
     pub(crate) why: String,
+    /// Where the two are put together, if not where they stand: the calls that lead to the read and to the write.
+    pub(crate) calls: Vec<(Site, Site)>,
+    /// Where it is told.
+    pub(crate) at: Site,
+    /// Things in memory that were written, if it depends on where they come from.
+    pub(crate) memory: Vec<String>,
 }
 
 type Rule = fn(&Case<'_>, &mut Vec<Hit>);
@@ -113,6 +146,8 @@ const RULES: &[Rule] = &[
     lost::row,
     lost::key,
     lost::memory,
+    lost::split,
+    lost::of_its_maker,
     lost::snapshot,
     files::check_then_act,
     files::non_atomic_write,
@@ -187,12 +222,44 @@ pub(crate) fn judge(case: &Case<'_>) -> Vec<Hit> {
 /// A file in a folder that was made for this call: nobody else knows it.
 fn is_private(hit: &Hit) -> bool {
     let of_files = ["RC101", "RC105", "RC301", "RC302", "RC304"];
-    of_files.contains(&hit.code) && (hit.resource.starts_with(UNIQUE) || hit.resource.contains("(unique:"))
+    of_files.contains(&hit.code)
+        && (Mark::Unique.begins(&hit.resource) || hit.resource.contains(&format!("({}", Mark::Unique)))
 }
 
 impl Case<'_> {
     fn events(&self) -> &[Event] {
         self.trace.events()
+    }
+
+    /// A hit where something happens: about what happens there, as far as that is shared, of medium certainty.
+    fn hit(&self, code: &'static str, at: &Event, (message, why): (impl Into<String>, impl Into<String>)) -> Hit {
+        let resource = at.resource.as_ref();
+        Hit {
+            code,
+            read: None,
+            window: None,
+            write: at.site,
+            resource: resource.map_or_else(|| "?".into(), |r| r.name.to_string()),
+            scope: resource.map_or(Scope::Process, |r| self.needed(r.scope)),
+            sure: 1,
+            message: message.into(),
+            why: why.into(),
+            calls: Vec::new(),
+            at: at.site,
+            memory: Vec::new(),
+        }
+    }
+
+    /// A hit where something happens because of what was seen before.
+    fn pair(
+        &self,
+        code: &'static str,
+        read: &Event,
+        write: &Event,
+        text: (impl Into<String>, impl Into<String>),
+    ) -> Hit {
+        let (window, calls) = (self.window(read, write), put_together(read, write).into_iter().collect());
+        Hit { read: Some(read.site), window, calls, ..self.hit(code, write, text) }
     }
 
     /// Those from one number up to another: an event's number is its place. What was early is before all of them.
@@ -232,10 +299,29 @@ impl Case<'_> {
         self.events().iter().filter(takes).any(|e| e.detached)
     }
 
+    /// Whether a write is done only if nobody has changed what was read.
+    fn compares(&self, how: &Write, write: &Event) -> bool {
+        let table = write.resource.as_ref().map_or("", |r| &*r.name);
+        let expected: Vec<String> = how.expected.iter().map(ToString::to_string).collect();
+        how.compares || !expected.is_empty() && !self.facts.schema.is_within_key(table, &expected)
+    }
+
     /// How far a lock has to reach to protect this.
     fn needed(&self, shared: Scope) -> Scope {
         shared.min(self.facts.deployment)
     }
+}
+
+/// The function that does both, by what it calls: the two places where the ways to them part.
+fn put_together(read: &Event, write: &Event) -> Option<(Site, Site)> {
+    // What was read at the start was read by somebody else.
+    if read.early {
+        return None;
+    }
+    let same = read.stack.iter().zip(write.stack.iter()).take_while(|(one, other)| one == other).count();
+    let at = |event: &Event| event.stack.get(same).copied().unwrap_or(event.site);
+    let (one, other) = (at(read), at(write));
+    ((one, other) != (read.site, write.site)).then_some((one, other))
 }
 
 #[cfg(test)]

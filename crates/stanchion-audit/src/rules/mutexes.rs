@@ -1,23 +1,7 @@
 //! RC207 - RC209: locks that people make themselves, or go on without.
 
 use super::{Case, Hit};
-use crate::engine::{Event, EventId, Kind, Resource, Scope, UNIQUE, What, Write};
-
-fn hit(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, scope: Scope, text: (&str, &str)) -> Hit {
-    let resource = write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.clone());
-    let (message, why) = (text.0.into(), text.1.into());
-    Hit {
-        code,
-        read: Some(read.site),
-        window: case.window(read, write),
-        write: write.site,
-        resource: resource.to_string(),
-        scope,
-        sure: 1,
-        message,
-        why,
-    }
-}
+use crate::engine::{Event, EventId, Kind, Mark, Resource, Scope, What, Write};
 
 fn is_write(event: &Event) -> bool {
     matches!(event.what, What::Write(_))
@@ -32,7 +16,9 @@ pub(super) fn await_once(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let same = |e: &&Event| e.resource == write.resource;
         // It is a lock if it is given back after the work.
         let given_back = |e: &Event| is_write(e) && e.suspends > write.suspends && e.stack == write.stack && same(&e);
-        if !write.held.is_empty() || !case.between(write.id, EventId::MAX).iter().any(given_back) {
+        // A lock around the flag itself is let go before the work begins.
+        let guarded = write.held.iter().any(|held| write.resource.as_ref().is_none_or(|r| held.lock != r.name));
+        if guarded || !case.between(write.id, EventId::MAX).iter().any(given_back) {
             continue;
         }
         let reads = case.between(0, write.id).iter().filter(|e| matches!(e.what, What::Read { .. })).filter(same);
@@ -59,7 +45,7 @@ pub(super) fn await_once(case: &Case<'_>, hits: &mut Vec<Hit>) {
             "who holds it is waited for once, and then it is taken without a second look",
             "all who waited go on together",
         );
-        hits.push(hit(case, "RC207", read, write, Scope::Process, text));
+        hits.push(Hit { scope: Scope::Process, ..case.pair("RC207", read, write, text) });
     }
 }
 
@@ -72,7 +58,7 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let (removes, resource) = (how.deletes || moved.is_some(), moved.as_ref().unwrap_or(resource));
         let guarded = write.held.iter().any(|held| held.lock != resource.name);
         // What is named anew for each call is nobody's lock.
-        let own = resource.name.contains(UNIQUE);
+        let own = Mark::Unique.is_in(&resource.name);
         if !removes || resource.kind != Kind::File || guarded || write.always || own {
             continue;
         }
@@ -85,14 +71,24 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let look = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|e| {
             matches!(e.what, What::Check | What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource))
         });
+        let look = look.or_else(|| could_not_take(case, write));
         if let (true, Some(look)) = (taken, look) {
             let text = (
                 "a lock file that looks old is removed",
                 "between the look and the removal it can be given back and taken anew: then a live lock is removed",
             );
-            hits.push(hit(case, "RC208", look, write, Scope::Host, text));
+            hits.push(Hit { scope: Scope::Host, ..case.pair("RC208", look, write, text) });
         }
     }
+}
+
+/// It was tried in vain for some time, it is removed, and then it is taken: by the same call.
+fn could_not_take<'a>(case: &'a Case<'_>, removal: &Event) -> Option<&'a Event> {
+    let takes = |e: &&Event| {
+        matches!(&e.what, What::Write(w) if w.creates) && e.resource == removal.resource && e.stack == removal.stack
+    };
+    let tried = case.between(0, removal.id).iter().filter(takes).find(|e| e.loops.len() > removal.loops.len())?;
+    case.between(removal.id, EventId::MAX).iter().find(takes).map(|_| tried)
 }
 
 /// RC209: without the lock, all the same.
@@ -109,7 +105,7 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let acts = |e: &&Event| match &e.what {
             What::Write(how) => {
                 let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory);
-                lasting && !how.compares && !how.creates && (!how.deletes || !lock.tries)
+                lasting && !case.compares(how, e) && !how.creates && (!how.deletes || !lock.tries)
             }
             What::Effect(effect) => !effect.safe && !effect.keyed,
             _ => false,
@@ -122,7 +118,7 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         let text =
             ("the work is done whether the lock was taken or not", "when it cannot be had, two do the work at once");
-        hits.push(hit(case, "RC209", event, write, lock.scope, text));
+        hits.push(Hit { scope: lock.scope, ..case.pair("RC209", event, write, text) });
     }
 }
 
@@ -130,11 +126,11 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
 fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for taken in case.events() {
         let What::Write(Write { open: Some(from), creates: true, .. }) = &taken.what else { continue };
-        let is_own = taken.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
+        let is_own = taken.resource.as_ref().is_some_and(|r| Mark::Unique.is_in(&r.name));
         let inside = |e: &&Event| e.id >= *from && !e.handler && e.held.iter().any(|held| held.region == taken.id);
         let acts = |e: &&Event| {
             let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory) && e.resource != taken.resource;
-            let is_own = e.resource.as_ref().is_some_and(|r| r.name.contains(UNIQUE));
+            let is_own = e.resource.as_ref().is_some_and(|r| Mark::Unique.is_in(&r.name));
             lasting && !is_own && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
         };
         let Some(write) = case.events().iter().filter(inside).find(acts).filter(|_| !is_own) else { continue };
@@ -148,6 +144,6 @@ fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         let text =
             ("the work is done whether the lock was taken or not", "when it cannot be had, two do the work at once");
-        hits.push(hit(case, "RC209", taken, write, Scope::Host, text));
+        hits.push(Hit { scope: Scope::Host, ..case.pair("RC209", taken, write, text) });
     }
 }

@@ -10,31 +10,12 @@ pub(super) fn effect_in_retry(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if effect.repeats() || !event.retried {
             continue;
         }
-        hits.push(Hit {
-            code: "RC402",
-            read: None,
-            window: None,
-            write: event.site,
-            resource: event.resource.as_ref().map_or_else(|| effect.method.to_string(), |r| r.name.to_string()),
-            scope: Scope::Cluster,
-            sure: 1,
-            message: format!("a {} without an idempotency key is tried again", effect.method),
-            why: "a try whose answer was lost has had its effect, and the next one has it again".into(),
-        });
-    }
-}
-
-fn hit(code: &'static str, read: Option<&Event>, write: &Event, sure: u8, message: &str, why: &str) -> Hit {
-    Hit {
-        code,
-        read: read.map(|read| read.site),
-        window: None,
-        write: write.site,
-        resource: write.resource.as_ref().map_or_else(|| "?".into(), |r| r.name.to_string()),
-        scope: Scope::Cluster,
-        sure,
-        message: message.into(),
-        why: why.into(),
+        let text = (
+            format!("a {} without an idempotency key is tried again", effect.method),
+            "a try whose answer was lost has had its effect, and the next one has it again",
+        );
+        let resource = event.resource.as_ref().map_or_else(|| effect.method.to_string(), |r| r.name.to_string());
+        hits.push(Hit { resource, scope: Scope::Cluster, ..case.hit("RC402", event, text) });
     }
 }
 
@@ -49,8 +30,11 @@ pub(super) fn without_backoff(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let spreads =
             sleeps.into_iter().any(|e| matches!(e.what, What::Sleep { growing, random } if growing || random));
         if !spreads {
-            let why = "those who failed together come again together";
-            hits.push(hit("RC403", None, event, 0, "a failed call is repeated without a pause that grows", why));
+            let text = (
+                "a failed call is repeated without a pause that grows",
+                "those who failed together come again together",
+            );
+            hits.push(Hit { scope: Scope::Cluster, sure: 0, ..case.hit("RC403", event, text) });
         }
     }
 }
@@ -79,11 +63,13 @@ pub(super) fn key_deleted(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && matches!(&e.what, What::Effect(effect) if !effect.safe && !effect.keyed)
         });
         let why = "after a timeout the call may have run, and whoever comes next runs it again";
-        if let Some(called) = called {
-            hits.push(hit("RC404", Some(called), write, 1, "a key is given up because the call failed", why));
-        } else if let Some(called) = unknown_call(case, reserved, write) {
-            hits.push(hit("RC404", Some(called), write, 0, "a key is given up because something failed", why));
-        }
+        let (called, sure, message) = match (called, unknown_call(case, reserved, write)) {
+            (Some(called), _) => (called, 1, "a key is given up because the call failed"),
+            (None, Some(called)) => (called, 0, "a key is given up because something failed"),
+            (None, None) => continue,
+        };
+        let found = case.pair("RC404", called, write, (message, why));
+        hits.push(Hit { window: None, scope: Scope::Cluster, sure, ..found });
     }
 }
 
@@ -134,8 +120,11 @@ pub(super) fn short_window(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         if how.creates && how.ttl.is_some_and(|ttl| ttl < WINDOW_LEAST) && acts_on(write.id) {
-            let why = "who sends it may send it again later than that, and it is done again";
-            hits.push(hit("RC405", None, write, 0, "what was handled is remembered for less than an hour", why));
+            let text = (
+                "what was handled is remembered for less than an hour",
+                "who sends it may send it again later than that, and it is done again",
+            );
+            hits.push(Hit { scope: Scope::Cluster, sure: 0, ..case.hit("RC405", write, text) });
         }
         if resource.kind == Kind::Memory && how.inserts {
             let asked = write
@@ -144,8 +133,12 @@ pub(super) fn short_window(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 .filter_map(|id| case.trace.event(id))
                 .find(|e| e.resource.as_ref().is_some_and(|r| r.is(resource)) && acts_on(e.id));
             if let Some(asked) = asked {
-                let why = "it is forgotten with the process, and each process has its own";
-                hits.push(hit("RC405", Some(asked), write, 0, "what was handled is remembered in memory only", why));
+                let text = (
+                    "what was handled is remembered in memory only",
+                    "it is forgotten with the process, and each process has its own",
+                );
+                let found = case.pair("RC405", asked, write, text);
+                hits.push(Hit { window: None, scope: Scope::Cluster, sure: 0, ..found });
             }
         }
     }

@@ -5,10 +5,10 @@ use tree_sitter::Node;
 use super::{Lower, literal};
 use crate::{
     frontend::{
-        build::{children, fields},
+        build::{self, children, fields},
         tree::span,
     },
-    hir::{Export, Function, FunctionId, Import, Imported, Param, Pattern},
+    hir::{Export, Function, FunctionId, Import, Imported, Param, Pattern, Stmt},
 };
 
 impl Lower<'_> {
@@ -111,7 +111,9 @@ impl Lower<'_> {
             std::mem::replace(&mut self.results, results),
             std::mem::take(&mut self.targets),
         );
-        let body = node.child_by_field_name("body").map(|body| self.block(body)).unwrap_or_default();
+        let mut body =
+            node.child_by_field_name("result").map(|result| self.result_variables(result)).unwrap_or_default();
+        body.extend(node.child_by_field_name("body").map(|body| self.block(body)).unwrap_or_default());
         (self.build.current, self.results, self.targets) = outer;
         self.build.body(id, body);
         id
@@ -130,6 +132,19 @@ impl Lower<'_> {
             params.extend(names.into_iter().map(|name| param(literal::name_pattern(self.text(name)))));
         }
         params
+    }
+
+    /// Named results are variables from the start.
+    fn result_variables(&self, result: Node<'_>) -> Vec<Stmt> {
+        let mut all = Vec::new();
+        for param in children(result).into_iter().filter(|_| result.kind() == "parameter_list") {
+            let Some(kind) = param.child_by_field_name("type") else { continue };
+            for name in fields(param, "name") {
+                let value = build::expr(self.zero(kind), span(kind));
+                all.push(build::stmt(build::assign(literal::name_pattern(self.text(name)), value, None), span(name)));
+            }
+        }
+        all
     }
 
     fn result_names(&self, result: Node<'_>) -> Vec<String> {

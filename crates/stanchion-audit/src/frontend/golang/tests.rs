@@ -61,7 +61,7 @@ fn receiver_is_this_until_it_is_shadowed() {
     let module = go(
         "package p\nfunc (s *S) M(a, b int, rest ...string) (n int, err error) {\n s.x = s\n if s := s.copy(); s != nil { use(s) }\n func() { use(s) }()\n func(s int) { use(s) }(1)\n use(s)\n return\n}\n",
     );
-    let expected = "fn#0 <module>()\nfn#1 M(a: int, b: int, ...rest: string) -> (n int, err error) of class#0\n  this.x = this\n  block\n    s = this.copy()\n    if (s != null)\n      use(s)\n  fn#2()\n  fn#3(1)\n  use(this)\n  return [n, err]\nfn#2 () in fn#1\n  use(this)\nfn#3 (s: int) in fn#1\n  use(s)\n";
+    let expected = "fn#0 <module>()\nfn#1 M(a: int, b: int, ...rest: string) -> (n int, err error) of class#0\n  n = 0\n  err = null\n  this.x = this\n  block\n    s = this.copy()\n    if (s != null)\n      use(s)\n  fn#2()\n  fn#3(1)\n  use(this)\n  return [n, err]\nfn#2 () in fn#1\n  use(this)\nfn#3 (s: int) in fn#1\n  use(s)\n";
     assert_eq!(show::functions(&module), expected);
     assert_eq!(module.functions[1].receiver.as_deref(), Some("s"));
     assert_eq!((module.functions[1].parent, module.functions[2].parent), (Some(0), Some(1)));

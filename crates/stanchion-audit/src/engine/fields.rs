@@ -1,0 +1,54 @@
+//! What is put into objects.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::value::{Object, Shape, Value};
+
+/// An object that is made by naming its fields: for each, its name with the class, and what it is made with.
+pub(crate) type Made = Vec<(Rc<str>, Value)>;
+
+/// Items of a list that is put together.
+pub(super) const LIST_MOST: usize = 64;
+
+/// Those that are noted for one entry point.
+const MADE_MOST: usize = 64;
+
+impl Engine<'_> {
+    /// What an object is made with: its methods know it by its class.
+    pub(super) fn note_made(&mut self, object: &Object) {
+        let fields = object.fields.borrow();
+        self.note_fields(object, fields.iter().map(|(name, value)| (&**name, value)));
+    }
+
+    /// The same for one field that is set later.
+    pub(super) fn note_field(&mut self, object: &Object, field: &str, value: &Value) {
+        self.note_fields(object, [(field, value)].into_iter());
+    }
+
+    fn note_fields<'a>(&mut self, object: &Object, fields: impl Iterator<Item = (&'a str, &'a Value)>) {
+        let Some(class) = object.class.and_then(|(file, class)| self.module(file).classes.get(class)) else { return };
+        if !self.here.early && self.objects_made.len() < MADE_MOST {
+            let named = fields.map(|(name, value)| (format!("{}.{name}", class.name).into(), value.clone()));
+            self.objects_made.push(named.collect());
+        }
+    }
+}
+
+/// `of[index]`. What was put there is a connection, a lock, or the like, or nothing is known of it.
+pub(super) fn put_there(of: &Value, index: &Value) -> Value {
+    let kept = of.object().and_then(|object| {
+        let place = format!("[{}]", index.name);
+        object.fields.borrow().get(place.as_str()).filter(|value| value.kind().is_some()).cloned()
+    });
+    let name = format!("{}[{}]", of.name, index.name);
+    let found = kept.map_or_else(|| Value::unknown(&name), |kept| Value::of(kept.shape, &name));
+    found.from(&of.deep_origins()).from(&index.origins)
+}
+
+/// `[first] + rest`: what is in which place is known of the first ones.
+pub(super) fn with_rest(first: &[Value], left: &Value, right: &Value) -> Value {
+    let rest = if let Shape::List(rest) = &right.shape { &rest[..] } else { std::slice::from_ref(right) };
+    let all: Rc<[Value]> = first.iter().chain(rest).take(LIST_MOST).cloned().collect();
+    Value::of(Shape::List(all), format!("({}+{})", left.name, right.name))
+}
