@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::apply::{hints, written_hints};
 use super::call::{Args, path_of};
+use super::hints::{hints, written_hints};
 use super::known::Known;
 use super::value::{Shape, Value, Wrapped};
 use super::{Engine, Entry, Frame};

@@ -17,8 +17,9 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
         looked_up(case, write, how, &mut by_value);
         // What the store computes itself is only wrong if it should not have been done at all.
         // That a row was there is no reason to fear for what is written.
-        let by_guard =
-            write.guards.iter().rev().filter(|_| kind == Kind::Table && (how.decided || !how.raised.is_empty()));
+        let by_guard = write.guards.iter().rev().filter(|id| {
+            kind == Kind::Table && (how.decided || !how.raised.is_empty() && !write.present.contains(*id))
+        });
         let reads = by_value.into_iter().chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
             matches!(read.what, What::Read { .. })
                 && read.resource.as_ref().is_some_and(|r| r.is(resource))

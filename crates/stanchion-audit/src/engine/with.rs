@@ -1,0 +1,45 @@
+//! Context managers: what stands in their block runs inside of them.
+
+use std::rc::Rc;
+
+use super::exec::Flow;
+use super::value::{Scope as Vars, Shape};
+use super::{AtYield, Engine};
+use crate::hir::{Expr, Pattern, Stmt, StmtKind};
+
+impl Engine<'_> {
+    pub(super) fn with(&mut self, items: &[(Expr, Option<Pattern>)], body: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        let Some(((expr, bind), rest)) = items.split_first() else { return self.block(body, scope) };
+        let value = self.eval(expr, scope);
+        // A function with `yield`: what stands in the block runs there.
+        if let Some(closure) = value.option("generator").and_then(|value| value.closure().cloned()) {
+            let mut inner = body.to_vec();
+            if !rest.is_empty() {
+                let kind = StmtKind::With { items: rest.to_vec(), body: body.to_vec(), is_async: false };
+                inner = vec![Stmt { kind, span: expr.span }];
+            }
+            let args = value.option("arguments").map_or_else(Vec::new, |list| match list.shape {
+                Shape::List(items) => items.iter().map(|item| (None, item.clone())).collect(),
+                _ => Vec::new(),
+            });
+            let at_yield =
+                AtYield { body: inner.into(), bind: bind.clone(), scope: Rc::clone(scope), frame: self.frames.len() };
+            self.call_generator(&closure, args, self.site(expr.span), at_yield);
+            return Flow::Next;
+        }
+        let inner = self.inside(scope);
+        let held = self.here.held.len();
+        let transaction = self.here.transaction;
+        let entered = self.enter(&value, expr.span);
+        if let Some(bind) = bind {
+            self.assign(bind, &entered, &inner, true);
+        }
+        let flow = self.with(rest, body, &inner);
+        self.here.always += 1;
+        self.leave(&value, expr.span);
+        self.here.always -= 1;
+        self.here.held.truncate(held);
+        self.here.transaction = transaction;
+        flow
+    }
+}
