@@ -74,11 +74,10 @@ impl Learned {
     /// Whoever makes an object with the path of a file that he has read: the object's methods know the file by its field.
     fn learn_made(&mut self, made: &Made, read: &Event, path: &str) {
         for (field, value) in made {
-            // The path itself, or a part of the settings that the object was given.
-            let Some(rest) = path.strip_prefix(&*value.name).filter(|rest| rest.is_empty() || rest.starts_with('.'))
-            else {
-                continue;
-            };
+            // The path itself, or a part of the settings that the maker was given.
+            let given = value.name.starts_with('$') || value.object().is_some_and(|object| object.class.is_some());
+            let is_part = |rest: &&str| rest.is_empty() || given && rest.starts_with('.');
+            let Some(rest) = path.strip_prefix(&*value.name).filter(is_part) else { continue };
             let file = format!("{field}{rest}");
             for (content, _) in made.iter().filter(|(_, value)| value.deep_origins().contains(read.id)) {
                 self.kept.entry((file.clone(), content.to_string())).or_insert(read.site);
