@@ -66,8 +66,8 @@ impl Backend for Redlock {
   max_ttl=60s          the longest ttl that any client uses; longer ones are refused
   quarantine=60s       a restarted node has no vote for this long; default max_ttl. 0s only where every node keeps its
                        data through a restart (appendonly yes, appendfsync always)
-  fence=quorum         the fence is written to a quorum before the lock counts; fence=time: one round always, and
-                       fences grow as long as the nodes' clocks agree
+  fence=quorum         the fence is written to a quorum before the lock counts; fence=time: one round for exclusive locks,
+                       and their fences grow as long as the nodes' clocks agree
   drift=0s             what a node's clock may gain on ours in one ttl, beyond 1 % and 2 ms
   node_timeout=1s      for the answer of one node; the others do not wait for it
   connect_timeout=1s   for a new connection to a node

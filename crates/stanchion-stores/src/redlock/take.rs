@@ -112,7 +112,9 @@ fn give_back(taking: &Taking<'_>) {
 async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str) -> Outcome {
     let op = |work| Op { key: req.key.clone(), owner, mode: req.mode, work };
     let sent = SystemClock.now();
-    let mut attempt = Attempt::new(shared.nodes.len(), req.ttl, drift(req.ttl), sent, req.floor, shared.write_back)
+    // Readers come together, and by their clocks alone two of them could get one number.
+    let write_back = shared.write_back || req.mode == Mode::Shared;
+    let mut attempt = Attempt::new(shared.nodes.len(), req.ttl, drift(req.ttl), sent, req.floor, write_back)
         .spread(owner.nonce() % 64);
     let ask = shared.grants.number(owner).unwrap_or_else(|| shared.names.guess(&req.key, req.floor));
     let mut taking = Taking {
