@@ -100,15 +100,15 @@ impl Engine<'_> {
     pub(super) fn set_variable(&mut self, scope: &Rc<Vars>, name: &str, value: &Value) -> bool {
         let mut at = scope;
         loop {
-            if let Some(found) = at.vars.borrow_mut().get_mut(name) {
+            if let Some((name, found)) = at.vars.borrow_mut().entry(name) {
                 let before = std::mem::replace(&mut found.value, value.clone());
                 if at.is_module && !self.here.early {
                     let old = Binding { value: before.clone(), depth: found.depth };
-                    self.undo.push(Undo::Variable(Rc::clone(at), word(name), old));
-                    self.kept.push(Kept(Spot::Var(Rc::clone(at), word(name))));
+                    self.undo.push(Undo::Variable(Rc::clone(at), Rc::clone(name), old));
+                    self.kept.push(Kept(Spot::Var(Rc::clone(at), Rc::clone(name))));
                 }
                 if self.here.depth > found.depth {
-                    self.changes.push(Change { spot: Spot::Var(Rc::clone(at), word(name)), before });
+                    self.changes.push(Change { spot: Spot::Var(Rc::clone(at), Rc::clone(name)), before });
                 }
                 return true;
             }

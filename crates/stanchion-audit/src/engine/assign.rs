@@ -47,7 +47,7 @@ impl Engine<'_> {
                     }
                     return;
                 }
-                let shared = scope.find(name).is_some_and(|(_, module)| module);
+                let shared = scope.is_shared(name) == Some(true);
                 let stored = if shared { value.shared() } else { value.clone() };
                 if self.set_variable(scope, name, &stored) {
                     if shared && !self.here.early {

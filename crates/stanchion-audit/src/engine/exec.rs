@@ -372,5 +372,5 @@ impl Engine<'_> {
 
 /// A variable that no other call sees.
 fn is_own(pattern: &Pattern, scope: &Rc<Vars>) -> bool {
-    matches!(pattern, Pattern::Name(name) if scope.find(name).is_none_or(|(_, shared)| !shared))
+    matches!(pattern, Pattern::Name(name) if scope.is_shared(name) != Some(true))
 }

@@ -39,6 +39,12 @@ impl<V> Table<V> {
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
+    /// The entry with its own name, which need not be made again.
+    pub(crate) fn entry(&mut self, name: &str) -> Option<(&Rc<str>, &mut V)> {
+        let place = self.place(name)?;
+        self.entries.get_mut(place).map(|(name, value)| (&*name, value))
+    }
+
     pub(crate) fn contains_key(&self, name: &str) -> bool {
         self.place(name).is_some()
     }

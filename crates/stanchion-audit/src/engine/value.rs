@@ -202,6 +202,15 @@ impl Scope {
         }
     }
 
+    /// Whether the variable belongs to a module; `None`: it is not declared.
+    pub(crate) fn is_shared(&self, name: &str) -> Option<bool> {
+        let mut scope = self;
+        while !scope.vars.borrow().contains_key(name) {
+            scope = scope.parent.as_deref()?;
+        }
+        Some(scope.is_module)
+    }
+
     /// Replaces the variable where it is declared.
     pub(crate) fn replace(&self, name: &str, value: &Value) {
         let mut scope = self;
