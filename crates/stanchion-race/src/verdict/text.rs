@@ -1,0 +1,99 @@
+//! The verdict on one screen.
+
+use std::fmt;
+
+use super::{Ends, Found, Minimal, Outcome, Verdict};
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+impl fmt::Display for Ends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} acknowledged", self.acknowledged)?;
+        for (count, word) in [(self.failed, "failed"), (self.unknown, "unknown")] {
+            if count > 0 {
+                write!(f, ", {count} {word}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Minimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", plural(self.calls, "call"), plural(self.instances, "instance"))?;
+        if self.faults > 0 {
+            write!(f, ", {}", plural(self.faults, "fault"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.outcome {
+            Outcome::Race => writeln!(f, "race found: {}", self.name)?,
+            Outcome::NothingFound => writeln!(f, "nothing found: {}", self.name)?,
+            Outcome::Inconclusive => writeln!(f, "inconclusive: {}", self.name)?,
+        }
+        if let Some(reason) = &self.reason {
+            writeln!(f, "{reason}")?;
+        }
+        if let Some(found) = &self.found {
+            self.race(found, f)?;
+        }
+        if self.outcome == Outcome::NothingFound {
+            let rounds = usize::try_from(self.rounds).unwrap_or(usize::MAX);
+            write!(f, "{} in {}", self.calls, plural(rounds, "schedule"))?;
+            if !self.faults.is_empty() {
+                let faults: Vec<_> = self.faults.iter().map(|(name, count)| format!("{count} {name}")).collect();
+                write!(f, ", with {}", faults.join(", "))?;
+            }
+            if let Some(stopped) = &self.stopped {
+                write!(f, "; stopped {stopped}")?;
+            }
+            writeln!(f, " · again: --seed {}", self.seed)?;
+            writeln!(f, "A race that was not found is not refuted: the schedules may have missed it.")?;
+        }
+        Ok(())
+    }
+}
+
+impl Verdict {
+    fn race(&self, found: &Found, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = found.violations.first();
+        let what = first.map_or_else(String::new, |violation| violation.what.clone());
+        write!(f, "{what}")?;
+        if let Some(minimal) = &self.minimal {
+            write!(f, " · minimal: {minimal}")?;
+        }
+        writeln!(f, " · replay: --seed {}", self.seed)?;
+        writeln!(f, "found in round {} ({})", found.round, found.calls)?;
+        for violation in found.violations.iter().take(8) {
+            write!(f, "  {}", violation.expectation)?;
+            if let Some(instance) = violation.instance {
+                write!(f, ", read on instance {instance}")?;
+            }
+            writeln!(f, ": {}", violation.what)?;
+            for example in &violation.examples {
+                writeln!(f, "    {example}")?;
+            }
+        }
+        let Some(minimal) = &self.minimal else { return Ok(()) };
+        writeln!(f, "the smallest schedule{}:", if minimal.is_complete { "" } else { " so far" })?;
+        for record in minimal.history.iter().take(8) {
+            let fault = record.fault.map_or(String::new(), |fault| format!(", {}", fault.name()));
+            let (from, to) = (record.started_us, record.ended_us);
+            writeln!(
+                f,
+                "  {from:>7} to {to:>7} µs  call {} on instance {}: {:?}{fault}",
+                record.n, record.instance, record.end
+            )?;
+        }
+        if minimal.history.len() > 8 {
+            writeln!(f, "  and {} more", minimal.history.len() - 8)?;
+        }
+        Ok(())
+    }
+}

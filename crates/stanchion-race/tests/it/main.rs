@@ -1,0 +1,7 @@
+//! Races against real targets, and targets that are none.
+
+mod bad_targets;
+mod faults;
+mod http;
+mod memory;
+mod support;
