@@ -1,6 +1,7 @@
 //! Servers to be raced, for the tests: a sound one on pipes, and counters and shops over HTTP that are sound or not.
 //!
-//! `target memory FILE` · `target counter|torn PORT FILE sound|racy` · `target shop PORT UPSTREAM retry|once`
+//! `target memory FILE` · `target memory-http PORT FILE` · `target log FILE plain|locked`
+//! `target counter PORT FILE sound|racy` · `target shop PORT UPSTREAM retry|once`
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stanchion_memory::{FileMemory, FileOptions, MemoryServer, serve_stdio};
+use serde_json::{Value, json};
+use stanchion_mcp::serve::Serve;
+use stanchion_memory::{FileMemory, FileOptions, MemoryServer, serve_http, serve_stdio};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -18,9 +21,11 @@ fn main() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["memory", file] => memory(file),
+        ["memory-http", port, file] => memory_http(port, file),
+        ["log", file, how] => log(Path::new(file), how == "locked"),
         ["counter", port, file, how] => counter(port, Path::new(file), how == "sound"),
         ["shop", port, upstream, how] => shop(port, upstream, how == "retry"),
-        _ => Err("target memory FILE | counter PORT FILE sound|racy | shop PORT UPSTREAM retry|once".into()),
+        _ => Err("target memory FILE | memory-http PORT FILE | log FILE plain|locked | counter PORT FILE sound|racy | shop PORT UPSTREAM retry|once".into()),
     }
 }
 
@@ -29,6 +34,53 @@ fn memory(file: &str) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let memory = FileMemory::open(PathBuf::from(file), FileOptions::default())?;
     runtime.block_on(serve_stdio(MemoryServer::new(Arc::new(memory))))?;
+    Ok(())
+}
+
+/// What `stanchion memory --http` serves.
+fn memory_http(port: &str, file: &str) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let memory = FileMemory::open(PathBuf::from(file), FileOptions::default())?;
+    let served = async {
+        let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+        let server = MemoryServer::new(Arc::new(memory));
+        serve_http(server, listener, Serve::new(), std::future::pending()).await?;
+        Ok(())
+    };
+    runtime.block_on(served)
+}
+
+/// MCP on pipes: `add` writes a line to a file, `list` shows them. Locked, it holds a lock file meanwhile, which nobody takes
+/// away if it is killed.
+fn log(file: &Path, is_locked: bool) -> Result<()> {
+    let lock = file.with_extension("lock");
+    for line in std::io::stdin().lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        let Some(id) = message.get("id") else { continue };
+        let arguments = &message["params"]["arguments"];
+        let result = match (message["method"].as_str(), message["params"]["name"].as_str()) {
+            (Some("initialize"), _) => json!({"protocolVersion": "2025-06-18", "capabilities": {}}),
+            (_, Some("add")) => {
+                while is_locked && std::fs::OpenOptions::new().write(true).create_new(true).open(&lock).is_err() {
+                    std::thread::yield_now();
+                }
+                let mut lines = std::fs::OpenOptions::new().append(true).create(true).open(file)?;
+                lines.write_all(format!("{}\n", arguments["id"].as_str().unwrap_or_default()).as_bytes())?;
+                busy(Duration::from_millis(arguments["busy_ms"].as_u64().unwrap_or(0)));
+                if is_locked {
+                    std::fs::remove_file(&lock)?;
+                }
+                json!({"content": []})
+            }
+            _ => {
+                let all = std::fs::read_to_string(file).unwrap_or_default();
+                json!({"structuredContent": {"lines": all.lines().collect::<Vec<_>>()}})
+            }
+        };
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": id, "result": result}))?;
+        out.flush()?;
+    }
     Ok(())
 }
 

@@ -22,6 +22,9 @@ use crate::spec::{Spec, UpstreamFault, ValueTemplate, Vars};
 
 /// Larger requests are cut off.
 const BODY_MAX: usize = 1 << 20;
+/// Silence that is taken for the end.
+const QUIET: Duration = Duration::from_millis(50);
+const QUIET_CHECKS_MAX: usize = 40;
 /// More are not remembered; the round says so.
 const RECORDED_MAX: usize = 100_000;
 
@@ -32,6 +35,7 @@ struct State {
     /// Done before under the same key, as services do that take one.
     keys: BTreeSet<String>,
     has_faults: bool,
+    requests: usize,
     faults: usize,
     overflow: bool,
 }
@@ -71,6 +75,7 @@ impl Recorder {
             effects: Vec::new(),
             keys: BTreeSet::new(),
             has_faults: false,
+            requests: 0,
             faults: 0,
             overflow: false,
         };
@@ -91,6 +96,20 @@ impl Recorder {
         state.effects.clear();
         state.keys.clear();
         (state.has_faults, state.faults, state.overflow) = (has_faults, 0, false);
+    }
+
+    /// Waits until nothing more comes: a target may ask after it has answered.
+    pub(crate) async fn quiet(&self) {
+        let count = || self.settings.lock().requests;
+        let mut before = count();
+        for _ in 0..QUIET_CHECKS_MAX {
+            tokio::time::sleep(QUIET).await;
+            let now = count();
+            if now == before {
+                return;
+            }
+            before = now;
+        }
     }
 
     /// What was done since the beginning, how many requests met a fault; `None` if there was too much to remember.
@@ -149,6 +168,7 @@ async fn answer(request: Request<Incoming>, settings: Arc<Settings>) -> Result<R
     text.push_str(&String::from_utf8_lossy(&body.to_bytes()));
     let (fault, wait) = {
         let mut state = settings.lock();
+        state.requests += 1;
         let may = is_change && state.has_faults && !upstream.faults.is_empty();
         let meets = may && state.random.chance(settings.spec.faults.chance);
         let which = state.random.index(upstream.faults.len());

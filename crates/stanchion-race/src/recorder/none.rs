@@ -21,6 +21,10 @@ impl Recorder {
         match *self {}
     }
 
+    pub(crate) async fn quiet(&self) {
+        match *self {}
+    }
+
     pub(crate) fn seen(&self) -> Option<(Vec<Effect>, usize)> {
         match *self {}
     }

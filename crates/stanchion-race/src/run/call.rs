@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::history::{Counted, End, Record};
+use super::history::{Counted, Record};
 use crate::schedule::{Fault, Step};
-use crate::target::{Asked, Instance, Link, Ready, Reply};
+use crate::target::{Asked, Instance, Link, Ready, Reply, shown};
 
 /// One call, ready to be released.
 pub(super) struct Prepared {
@@ -81,11 +81,12 @@ impl Prepared {
         if let Some(Fault::Delay { after_us, .. }) = fault {
             sleep(us(after_us)).await;
         }
-        let Counted { mut end, mut nothing_ran, mut why, mut answer } = reply.into();
-        if matches!(fault, Some(Fault::LostReply)) && end != End::Unknown {
-            (end, nothing_ran, answer) = (End::Unknown, false, None);
-            why = Some("its answer was dropped".into());
-        }
+        let is_dropped = matches!(fault, Some(Fault::LostReply));
+        let reply = match reply {
+            Reply::Answer(_) | Reply::Refused { .. } if is_dropped => Reply::Silent("its answer was dropped".into()),
+            reply => reply,
+        };
+        let Counted { end, nothing_ran, why, answer, is_garbage } = reply.into();
         let since = |at: Instant| u64::try_from((at - release).as_micros()).unwrap_or(u64::MAX);
         Ok(Record {
             n: self.step.n,
@@ -98,7 +99,8 @@ impl Prepared {
             nothing_ran,
             why,
             fault,
-            answer,
+            answer: answer.map(|answer| shown(&answer.text)),
+            is_garbage,
         })
     }
 

@@ -46,9 +46,12 @@ pub struct Record {
     /// What happened to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// What was answered.
+    /// The beginning of what was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// What came instead of an answer was none.
     #[serde(skip)]
-    pub(crate) answer: Option<Answer>,
+    pub(crate) is_garbage: bool,
 }
 
 impl Record {
@@ -68,18 +71,20 @@ pub(crate) struct Counted {
     pub(crate) nothing_ran: bool,
     pub(crate) why: Option<String>,
     pub(crate) answer: Option<Answer>,
+    pub(crate) is_garbage: bool,
 }
 
 impl From<Reply> for Counted {
     fn from(reply: Reply) -> Self {
+        let is_garbage = matches!(reply, Reply::Garbage(_));
         let (end, nothing_ran, why, answer) = match reply {
             Reply::Answer(answer) => (End::Acknowledged, false, None, Some(answer)),
             Reply::Refused { what, may_have_run } => (End::Failed, !may_have_run, Some(what), None),
             Reply::Undelivered(why) => (End::Failed, true, Some(format!("not delivered: {why}")), None),
             Reply::Silent(why) => (End::Unknown, false, Some(why), None),
-            Reply::Garbage(what) => (End::Unknown, false, Some(format!("no answer but {what}")), None),
+            Reply::Garbage(what) => (End::Unknown, false, Some(format!("no answer but this: {what}")), None),
         };
-        Self { end, nothing_ran, why, answer }
+        Self { end, nothing_ran, why, answer, is_garbage }
     }
 }
 

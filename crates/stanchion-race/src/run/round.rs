@@ -11,9 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::call::{Prepared, ask};
 use super::ground::{AFTERWARDS, Ground, READ, SETUP, TEARDOWN};
 use super::history::{Counted, End, Played, Record, Stop};
+use crate::recorder::Recorder;
 use crate::schedule::{Fault, Schedule};
-use crate::spec::{Call, Vars};
-use crate::target::{Answer, Asked, Instance};
+use crate::spec::{Call, Request, Vars};
+use crate::target::{Answer, Asked, Instance, Reply, shown};
 
 /// Whether calls are released together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
         Mode::Race => scene.race(schedule).await?,
         Mode::OneByOne => scene.one_by_one(schedule).await,
     };
-    scene.look_after(schedule).await?;
+    scene.look_after(schedule, &records).await?;
     let afterwards = if ground.spec.expect.answers { scene.afterwards().await } else { Vec::new() };
     let mut reads = Vec::new();
     if ground.spec.read.is_some() {
@@ -67,7 +68,10 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
             reads.push(scene.read(instance).await);
         }
     }
-    let seen = ground.recorder.as_ref().map(|recorder| recorder.seen());
+    if let Some(recorder) = &ground.recorder {
+        recorder.quiet().await;
+    }
+    let seen = ground.recorder.as_ref().map(Recorder::seen);
     let (effects, upstream_faults) = match seen {
         Some(None) => return Err(Stop::Inconclusive("the recorder was asked more than 100000 times".into())),
         Some(Some(seen)) => seen,
@@ -96,10 +100,10 @@ impl Scene<'_, '_> {
     }
 
     /// Asks one instance one thing.
-    async fn ask(&self, request: &crate::spec::Request, vars: &Vars) -> Counted {
+    async fn ask(&self, request: &Request, vars: &Vars) -> Counted {
         self.ground.sent.fetch_add(1, Ordering::Relaxed);
         let Some(instance) = self.instances.get(vars.i) else {
-            return crate::target::Reply::Undelivered("there is no such instance".into()).into();
+            return Reply::Undelivered("there is no such instance".into()).into();
         };
         ask(instance, &Asked::fill(request, vars), self.ground.spec.limits.call).await.into()
     }
@@ -153,9 +157,23 @@ impl Scene<'_, '_> {
         let request = &self.ground.spec.calls.get(call)?.request;
         let since = || u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let started_us = since();
-        let Counted { end, nothing_ran, why, answer } = self.ask(request, vars).await;
+        let Counted { end, nothing_ran, why, answer, is_garbage } = self.ask(request, vars).await;
         let (n, instance, id, ended_us) = (vars.n, vars.i, vars.id.clone(), since());
-        Some(Record { n, call, instance, id, started_us, ended_us, end, nothing_ran, why, fault: None, answer })
+        let answer = answer.map(|answer| shown(&answer.text));
+        Some(Record {
+            n,
+            call,
+            instance,
+            id,
+            started_us,
+            ended_us,
+            end,
+            nothing_ran,
+            why,
+            fault: None,
+            answer,
+            is_garbage,
+        })
     }
 
     /// All at one moment.
@@ -195,7 +213,11 @@ impl Scene<'_, '_> {
     }
 
     /// A target that ends by itself, or says what no target may, makes every conclusion worthless.
-    async fn look_after(&self, schedule: &Schedule) -> Result<(), Stop> {
+    async fn look_after(&self, schedule: &Schedule, records: &[Record]) -> Result<(), Stop> {
+        if let Some(garbage) = records.iter().find(|record| record.is_garbage) {
+            let (n, i, why) = (garbage.n, garbage.instance, garbage.why.as_deref().unwrap_or_default());
+            return Err(Stop::Inconclusive(format!("instance {i} of the target gave call {n} {why}")));
+        }
         let killed = schedule.steps.iter().filter(|step| matches!(step.fault, Some(Fault::Kill { .. })));
         let killed: BTreeSet<usize> = killed.map(|step| step.instance).collect();
         for (i, instance) in self.instances.iter().enumerate() {

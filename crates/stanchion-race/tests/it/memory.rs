@@ -60,3 +60,15 @@ async fn our_memory_server_keeps_it_under_every_fault_that_pipes_have() {
     }
     assert!(verdict.calls.unknown > 0, "{verdict}");
 }
+
+/// The same over HTTP: every instance has a session of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn our_memory_server_keeps_it_over_http_with_connections_that_are_cut() {
+    let command = format!("\"{}\", \"memory-http\", \"{{port}}\", \"{{dir}}/memory.jsonl\"", target());
+    let text = memory_spec(&command, 2, 30, 6, r#""delay", "lost-reply", "duplicate", "reset""#);
+    let text = text.replace("\"mcp-stdio\"", "\"mcp-http\"\nurls = [\"http://127.0.0.1:{port}/mcp\"]");
+    let verdict = run(&text).await;
+    must_be(&verdict, Outcome::NothingFound);
+    assert!(verdict.faults.contains_key("reset") && verdict.calls.unknown > 0, "{verdict}");
+    assert!(verdict.calls.acknowledged > 100, "{verdict}");
+}
