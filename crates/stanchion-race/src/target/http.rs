@@ -18,7 +18,8 @@ use super::{ANSWER_MAX, Answer, HttpAsked, Ready, Reply, rpc, shown};
 /// Where a target answers, found once: names are not looked up again between calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
-    socket: SocketAddr,
+    /// All of a name's, in their order: `localhost` may be two.
+    sockets: Vec<SocketAddr>,
     authority: String,
     path: String,
 }
@@ -42,13 +43,14 @@ impl Address {
             return Err(format!("{url} is not of the form http://HOST:PORT/PATH"));
         }
         let port = authority.port_u16().unwrap_or(80);
-        let mut found = tokio::net::lookup_host((host, port)).await.map_err(|error| format!("{host}: {error}"))?;
+        let found = tokio::net::lookup_host((host, port)).await.map_err(|error| format!("{host}: {error}"))?;
         let is_allowed = allow_remote.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
-        let socket = found
-            .find(|socket| is_allowed || socket.ip().is_loopback())
-            .ok_or_else(|| format!("{host} is not this machine; `--allow-remote {host}` says that it may be raced"))?;
+        let sockets: Vec<_> = found.filter(|socket| is_allowed || socket.ip().is_loopback()).collect();
+        if sockets.is_empty() {
+            return Err(format!("{host} is not this machine; `--allow-remote {host}` says that it may be raced"));
+        }
         let path = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self { socket, authority: authority.as_str().to_owned(), path })
+        Ok(Self { sockets, authority: authority.as_str().to_owned(), path })
     }
 
     pub(super) fn path(&self) -> &str {
@@ -72,7 +74,7 @@ impl Drop for Pump {
 }
 
 pub(super) async fn connect(address: &Address, will_be_cut: bool) -> Result<Connected, String> {
-    let socket = TcpStream::connect(address.socket).await.map_err(|error| error.to_string())?;
+    let socket = TcpStream::connect(&address.sockets[..]).await.map_err(|error| error.to_string())?;
     // Only a delay would be lost.
     socket.set_nodelay(true).ok();
     if will_be_cut {
@@ -123,6 +125,7 @@ pub(super) async fn send(
         response = sender.send_request(request) => match response {
             Ok(response) if cut_after.is_none() => Ok((response, pump)),
             Ok(_) => Err(Reply::Silent("the connection was reset".into())),
+            Err(error) if error.is_parse() => Err(Reply::Garbage(format!("not HTTP: {error}"))),
             Err(error) => Err(Reply::Silent(format!("no answer: {error}"))),
         },
         () = cut => Err(Reply::Silent("the connection was reset".into())),

@@ -25,7 +25,7 @@ const ANSWER_MAX: usize = 16 << 20;
 #[derive(Debug, Clone)]
 pub(crate) enum Asked {
     Tool { name: String, arguments: Value },
-    Http(HttpAsked),
+    Http(#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only spoken with the feature"))] HttpAsked),
 }
 
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! Specifications, and where the targets of the tests are.
 
+#![expect(clippy::unwrap_used, reason = "help for tests: whatever is missing fails the test")]
+
 use std::path::PathBuf;
 
 use stanchion_race::{Options, Outcome, Spec, Verdict, race};
