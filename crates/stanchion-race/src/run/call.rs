@@ -75,11 +75,14 @@ impl Prepared {
             place = Arc::clone(&self.places).acquire_owned().await.ok();
         }
         let started = Instant::now();
-        let (reply, disturbed) = tokio::join!(self.deliver(ahead, cut), self.disturb());
+        // Its end is its answer, however long the process is away.
+        let delivered = async { (self.deliver(ahead, cut).await, Instant::now()) };
+        let ((reply, mut ended), disturbed) = tokio::join!(delivered, self.disturb());
         drop(place);
         disturbed?;
         if let Some(Fault::Delay { after_us, .. }) = fault {
             sleep(us(after_us)).await;
+            ended = Instant::now();
         }
         let is_dropped = matches!(fault, Some(Fault::LostReply));
         let reply = match reply {
@@ -94,7 +97,7 @@ impl Prepared {
             instance: self.step.instance,
             id: self.id,
             started_us: since(started),
-            ended_us: since(Instant::now()),
+            ended_us: since(ended),
             end,
             nothing_ran,
             why,

@@ -20,6 +20,16 @@ pub enum End {
     Unknown,
 }
 
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Acknowledged => "acknowledged",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
 /// One call of a round.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]

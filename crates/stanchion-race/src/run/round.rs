@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::call::{Prepared, ask};
 use super::ground::{AFTERWARDS, Ground, READ, SETUP, TEARDOWN};
 use super::history::{Counted, End, Played, Record, Stop};
-use crate::recorder::Recorder;
+use crate::oracle::{Violation, judge};
 use crate::schedule::{Fault, Schedule};
 use crate::spec::{Call, Request, Vars};
 use crate::target::{Answer, Asked, Instance, Reply, shown};
@@ -25,6 +26,11 @@ pub(crate) enum Mode {
 
 /// More connections than this are not open at once: file descriptors are few. Pipes need none.
 const AT_ONCE_MAX: usize = 256;
+
+/// How often is looked before something counts as broken; more often while calls may still run.
+const LOOKS: usize = 2;
+const LOOKS_OPEN: usize = 5;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// What belongs to one round.
 struct Scene<'g, 'a> {
@@ -49,7 +55,11 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
     }
     let instances = ground.start(schedule, &vars).await?;
     let scene = Scene { ground, play: ground.next_play(), vars, instances };
-    scene.prepare("setup", &ground.spec.setup, SETUP).await.map_err(Stop::Inconclusive)?;
+    if let Err(why) = scene.prepare("setup", &ground.spec.setup, SETUP).await {
+        // What the target did says more than that a call was not answered.
+        scene.look_after(schedule, &[]).await?;
+        return Err(Stop::Inconclusive(why));
+    }
     let mut before = None;
     if ground.spec.expect.needs_before() {
         let read = scene.read(0).await;
@@ -62,36 +72,22 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
     };
     scene.look_after(schedule, &records).await?;
     let afterwards = if ground.spec.expect.answers { scene.afterwards().await } else { Vec::new() };
-    let mut reads = Vec::new();
-    if ground.spec.read.is_some() {
-        for instance in 0..scene.instances.len() {
-            reads.push(scene.read(instance).await);
-        }
-    }
-    if let Some(recorder) = &ground.recorder {
-        recorder.quiet().await;
-    }
-    let seen = ground.recorder.as_ref().map(Recorder::seen);
-    let (effects, upstream_faults) = match seen {
-        Some(None) => return Err(Stop::Inconclusive("the recorder was asked more than 100000 times".into())),
-        Some(Some(seen)) => seen,
-        None => (Vec::new(), 0),
-    };
-    let torn_down = scene.prepare("teardown", &ground.spec.teardown, TEARDOWN).await;
-    // A folder and processes of its own make the next round clean anyway.
-    let unclean = torn_down.err().filter(|_| ground.spec.target.command.is_empty());
-    let vars = scene.vars;
-    Ok(Played {
+    let mut played = Played {
         schedule: schedule.clone(),
-        vars,
+        vars: scene.vars.clone(),
         records,
         afterwards,
         before,
-        reads,
-        effects,
-        upstream_faults,
-        unclean,
-    })
+        reads: Vec::new(),
+        effects: Vec::new(),
+        upstream_faults: 0,
+        unclean: None,
+    };
+    scene.look_until_settled(&mut played).await?;
+    let torn_down = scene.prepare("teardown", &ground.spec.teardown, TEARDOWN).await;
+    // A folder and processes of its own make the next round clean anyway.
+    played.unclean = torn_down.err().filter(|_| ground.spec.target.command.is_empty());
+    Ok(played)
 }
 
 impl Scene<'_, '_> {
@@ -127,6 +123,35 @@ impl Scene<'_, '_> {
             self.ask(&read.request, &self.vars(0, READ + u64::try_from(instance).unwrap_or(0), instance)).await;
         let why = || format!("{}: {}", read.request.title(), counted.why.unwrap_or_default());
         counted.answer.ok_or_else(why)
+    }
+
+    /// What is left. A call without an answer may still run, and what it has half done is no race: only what stays counts.
+    async fn look_until_settled(&self, played: &mut Played) -> Result<(), Stop> {
+        let is_open = played.all().any(Record::is_doubtful);
+        for _ in 0..if is_open { LOOKS_OPEN } else { LOOKS } {
+            self.look(played).await?;
+            // No look changes that a call was not answered.
+            let is_state = |violation: &Violation| violation.expectation != "answers";
+            if !judge(self.ground.spec, played).violations.iter().any(is_state) {
+                break;
+            }
+            sleep(BETWEEN_LOOKS).await;
+        }
+        Ok(())
+    }
+
+    async fn look(&self, played: &mut Played) -> Result<(), Stop> {
+        played.reads.clear();
+        if self.ground.spec.read.is_some() {
+            for instance in 0..self.instances.len() {
+                played.reads.push(self.read(instance).await);
+            }
+        }
+        let Some(recorder) = &self.ground.recorder else { return Ok(()) };
+        recorder.quiet().await;
+        let too_much = || Stop::Inconclusive("the recorder was asked more than 100000 times".into());
+        (played.effects, played.upstream_faults) = recorder.seen().ok_or_else(too_much)?;
+        Ok(())
     }
 
     async fn one_by_one(&self, schedule: &Schedule) -> Vec<Record> {

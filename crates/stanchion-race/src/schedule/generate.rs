@@ -5,8 +5,8 @@ use super::{Fault, Schedule, Step, round_seed};
 use crate::spec::{FaultKind, Spec};
 
 /// Every second round is spread over one of these times, because a window that opens late is missed by calls that all come
-/// at once.
-const SPREADS_US: [u64; 4] = [200, 1000, 5000, 20_000];
+/// at once. Timers have a grain of 1 ms.
+const SPREADS_US: [u64; 4] = [1000, 3000, 8000, 20_000];
 /// Faults that follow a request come this soon after it.
 const SOON_US: u64 = 5000;
 

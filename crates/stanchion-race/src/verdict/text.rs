@@ -87,7 +87,7 @@ impl Verdict {
             let (from, to) = (record.started_us, record.ended_us);
             writeln!(
                 f,
-                "  {from:>7} to {to:>7} µs  call {} on instance {}: {:?}{fault}",
+                "  {from:>7} to {to:>7} µs  call {} on instance {}: {}{fault}",
                 record.n, record.instance, record.end
             )?;
         }

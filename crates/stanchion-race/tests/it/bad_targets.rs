@@ -31,8 +31,8 @@ async fn every_way_not_to_answer_is_told() {
         (r#""sleep", "60""#.to_owned(), "did not answer in 2 s"),
         (r#""sh", "-c", "read a; echo hello; sleep 60""#.to_owned(), "does not start"),
         (shell(long), "the setup call create_entities was not acknowledged: no answer in 1 s"),
-        (shell("exit 3"), "the process ended before it answered"),
-        (shell("echo nonsense; sleep 60"), "no answer in 1 s"),
+        (shell("exit 3"), "it ended with exit status: 3"),
+        (shell("echo nonsense; sleep 60"), "it wrote a line that is no message: nonsense"),
     ];
     for (command, expected) in cases {
         let reason = reason(&command, same).await;
