@@ -106,3 +106,13 @@ async fn ids_differ_in_every_play_and_every_call() {
     all.dedup();
     assert_eq!(all.len(), 10_000);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_come_from_the_seed_unless_the_target_keeps_what_earlier_runs_left() {
+    let ids = async |spec: &Spec| Ground::new(spec, 1, Path::new("/"), &[]).await.unwrap().id(0, 0);
+    let started = spec("plain", 0, "every = \"{id}\"");
+    assert_eq!(ids(&started).await, ids(&started).await);
+    let text = "version = 1\nname = \"x\"\n[target]\nkind = \"http\"\nurls = [\"http://127.0.0.1:9\"]\n[[call]]\npath = \"/\"\n[expect]\nanswers = true\n";
+    let running = Spec::parse(text, "spec.toml").unwrap();
+    assert_ne!(ids(&running).await, ids(&running).await);
+}

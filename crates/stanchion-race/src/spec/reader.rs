@@ -105,7 +105,11 @@ impl<'s> Source<'s> {
 
 impl<'t, 's> Table<'t, 's> {
     fn join(&self, name: &str) -> String {
-        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+        match (self.path.as_str(), name) {
+            ("", name) => name.to_owned(),
+            (path, "") => path.to_owned(),
+            (path, name) => format!("{path}.{name}"),
+        }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

@@ -3,6 +3,11 @@
 use std::fmt;
 
 use super::{Ends, Found, Minimal, Outcome, Verdict};
+use crate::oracle::Violation;
+
+/// More do not fit on a screen.
+const VIOLATIONS_SHOWN: usize = 3;
+const CALLS_SHOWN: usize = 8;
 
 fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
@@ -70,10 +75,24 @@ impl Verdict {
         }
         writeln!(f, " · replay: --seed {}", self.seed)?;
         writeln!(f, "found in round {} ({})", found.round, found.calls)?;
-        for violation in found.violations.iter().take(8) {
+        let mut told: Vec<&Violation> = Vec::new();
+        for violation in &found.violations {
+            // Instances that show the same are told once.
+            let is_same = |it: &Violation| (it.expectation, &it.what) == (violation.expectation, &violation.what);
+            if told.iter().any(|it| is_same(it)) || told.len() == VIOLATIONS_SHOWN {
+                continue;
+            }
+            told.push(violation);
+            let on: Vec<String> = found
+                .violations
+                .iter()
+                .filter(|it| is_same(it))
+                .filter_map(|it| it.instance)
+                .map(|it| it.to_string())
+                .collect();
             write!(f, "  {}", violation.expectation)?;
-            if let Some(instance) = violation.instance {
-                write!(f, ", read on instance {instance}")?;
+            if !on.is_empty() {
+                write!(f, ", read on instance {}", on.join(", "))?;
             }
             writeln!(f, ": {}", violation.what)?;
             for example in &violation.examples {
@@ -82,7 +101,7 @@ impl Verdict {
         }
         let Some(minimal) = &self.minimal else { return Ok(()) };
         writeln!(f, "the smallest schedule{}:", if minimal.is_complete { "" } else { " so far" })?;
-        for record in minimal.history.iter().take(8) {
+        for record in minimal.history.iter().take(CALLS_SHOWN) {
             let fault = record.fault.map_or(String::new(), |fault| format!(", {}", fault.name()));
             let (from, to) = (record.started_us, record.ended_us);
             writeln!(
@@ -91,8 +110,8 @@ impl Verdict {
                 record.n, record.instance, record.end
             )?;
         }
-        if minimal.history.len() > 8 {
-            writeln!(f, "  and {} more", minimal.history.len() - 8)?;
+        if minimal.history.len() > CALLS_SHOWN {
+            writeln!(f, "  and {} more", minimal.history.len() - CALLS_SHOWN)?;
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Whatever a target does, the verdict is inconclusive with its reason, and never that all is well.
 
 use stanchion_race::Outcome;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::support::{memory_spec, must_be, run, target};
 
@@ -64,5 +66,45 @@ async fn nothing_is_sent_to_another_machine() {
         must_be(&verdict, Outcome::Inconclusive);
         let reason = verdict.reason.unwrap();
         assert!(reason.contains("192.0.2.1 is not this machine; `--allow-remote 192.0.2.1`"), "{reason}");
+    }
+}
+
+/// A server of this process that answers every connection with these bytes, and then holds or closes it.
+async fn serves(answer: &'static [u8], holds: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            if socket.read(&mut request).await.is_ok_and(|read| read > 0) {
+                socket.write_all(answer).await.unwrap_or_default();
+            }
+            held.extend(holds.then_some(socket));
+        }
+    });
+    format!("http://{address}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_speaks_something_else_or_nothing_is_told() {
+    let cases: [(&str, &'static [u8], bool, &str); 6] = [
+        ("http", b"nonsense\r\n\r\n", false, "not HTTP"),
+        ("http", b"", true, "no answer in 1 s"),
+        ("http", b"", false, "no answer"),
+        ("http", b"HTTP/1.1 500 X\r\ncontent-length: 4\r\n\r\noops", false, "500 oops"),
+        ("mcp-http", b"HTTP/1.1 200 X\r\ncontent-length: 4\r\n\r\noops", false, "oops"),
+        ("mcp-http", b"HTTP/1.1 404 X\r\ncontent-length: 4\r\n\r\ngone", false, "404 gone"),
+    ];
+    for (kind, answer, holds, expected) in cases {
+        let url = serves(answer, holds).await;
+        let call = if kind == "http" { "path = \"/\"" } else { "tool = \"x\"" };
+        let text = format!(
+            "version = 1\nname = \"x\"\n[target]\nkind = \"{kind}\"\nurls = [\"{url}\"]\nstart_seconds = 2\n[limits]\ncall_seconds = 1\n[[call]]\n{call}\n[expect]\nanswers = true\n"
+        );
+        let verdict = run(&text).await;
+        must_be(&verdict, Outcome::Inconclusive);
+        let reason = verdict.reason.unwrap();
+        assert!(reason.contains(expected), "{kind} {expected}: {reason}");
     }
 }

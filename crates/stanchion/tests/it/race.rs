@@ -81,13 +81,15 @@ fn an_interrupted_race_leaves_no_process_behind() {
     let mark = home.path("started");
     let script = format!("echo $$ > {0}.part; mv {0}.part {0}; exec sleep 600", mark.display());
     let spec = spec(&home, &["sh", "-c", &script], 1);
-    let racing = home.command(&["race", &spec]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut racing = home.command(&["race", &spec]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     eventually_sync(PATIENCE, "the target is started", || mark.exists());
     let target = std::fs::read_to_string(&mark).unwrap();
-    let target = Path::new("/proc").join(target.trim());
-    assert!(target.exists());
+    let stat = Path::new("/proc").join(target.trim()).join("stat");
+    // A dead process stays until its new parent looks.
+    let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    assert!(lives());
     signal(racing.id(), "INT");
-    let ended = { racing }.wait().unwrap();
+    let ended = racing.wait().unwrap();
     assert_eq!(ended.code(), Some(130));
-    eventually_sync(PATIENCE, "the target is gone", || !target.exists());
+    eventually_sync(PATIENCE, "the target is gone", || !lives());
 }
