@@ -66,7 +66,14 @@ pub(super) fn is_pointer(text: &str) -> bool {
 }
 
 fn request(table: &Table<'_, '_>, shape: Shape) -> Option<Request> {
-    match shape.kind? {
+    let Some(kind) = shape.kind else {
+        // One problem is enough: what the kind allows is not known.
+        for name in ["tool", "arguments", "method", "path", "headers", "body"] {
+            table.item(name);
+        }
+        return None;
+    };
+    match kind {
         Kind::McpStdio | Kind::McpHttp => {
             for name in ["method", "path", "headers", "body"] {
                 table.refuse(name, "that belongs to HTTP, and the target speaks MCP");

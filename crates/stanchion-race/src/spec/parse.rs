@@ -72,13 +72,12 @@ fn specification(top: &Table<'_, '_>) -> Option<Spec> {
     if !top.has("target") {
         top.wrong("target", "[target] is needed", "", "say what is raced");
     }
-    let target = top.table("target").and_then(|it| target(&it));
+    let table = top.table("target");
+    let target = table.as_ref().and_then(target);
     let limits = top.table("limits");
     let limits = limits_of(limits.as_ref());
-    let shape = Shape {
-        kind: target.as_ref().map(|it| it.kind),
-        command: top.table("target").is_some_and(|it| it.has("command")),
-    };
+    let command = table.is_some_and(|it| it.has("command"));
+    let shape = Shape { kind: target.as_ref().map(|it| it.kind), command };
     let setup = calls(top, "setup", shape);
     let calls_of = calls(top, "call", shape);
     if !top.has("call") {

@@ -112,6 +112,18 @@ fn whatever_is_wrong_is_told_with_its_place_and_the_next_step() {
 }
 
 #[test]
+fn one_mistake_is_one_problem() {
+    for (from, to) in
+        [("\"mcp-stdio\"", "\"mcp\""), ("[target]\nkind", "[target]\nx = 1\nkind"), ("tool = \"add\"", "tool = 3")]
+    {
+        let wrong = Spec::parse(&GOOD.replacen(from, to, 1), "p.toml").unwrap_err();
+        assert_eq!(wrong.problems().len(), 1, "{wrong}");
+    }
+    let wrong = Spec::parse(&format!("target = 3\n{}", GOOD.replace("[target]", "[limits]")), "p.toml").unwrap_err();
+    assert_eq!(wrong.to_string().matches("not a table").count(), 1, "{wrong}");
+}
+
+#[test]
 fn a_place_is_line_and_column_in_characters() {
     let wrong = Spec::parse(&GOOD.replace("name = \"x\"", "name = 'ä' # ä\nnumber = 3"), "p.toml").unwrap_err();
     let problem = &wrong.problems()[0];

@@ -6,7 +6,7 @@ use super::*;
 use crate::oracle::Violation;
 
 fn spec() -> Spec {
-    let text = "version = 1\nname = \"RC101 src/index.ts:109\"\n[origin]\ncode = \"RC101\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"true\"]\n\
+    let text = "version = 1\nname = \"RC101 src/index.ts:109\"\n[origin]\ncode = \"RC101\"\nread = \"src/index.ts:54\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"true\"]\n\
                 [[call]]\ntool = \"a\"\n[expect]\nanswers = true\n";
     Spec::parse(text, "p.toml").unwrap_or_else(|wrong| panic!("{wrong}"))
 }
@@ -38,6 +38,7 @@ fn a_race_is_told_on_one_line_with_its_smallest_form_and_its_seed() {
     );
     let text = verdict.to_string();
     let expected = "race found: RC101 src/index.ts:109\n\
+                    RC101, reads at src/index.ts:54\n\
                     200 acknowledged, 1 kept, 199 lost · minimal: 2 calls, 1 instance · replay: --seed 17\n";
     assert!(text.starts_with(expected), "{text}");
     assert!(text.lines().count() <= 24, "{text}");
@@ -63,5 +64,8 @@ fn every_outcome_has_its_exit_code() {
     assert_eq!(codes, [0, 1, 3]);
     let mut verdict = Verdict::new(&spec(), 17);
     verdict.inconclusive("the target does not start".into());
-    assert_eq!(verdict.to_string(), "inconclusive: RC101 src/index.ts:109\nthe target does not start\n");
+    assert_eq!(
+        verdict.to_string(),
+        "inconclusive: RC101 src/index.ts:109\nRC101, reads at src/index.ts:54\nthe target does not start\n"
+    );
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Ends, Found, Minimal, Outcome, Verdict};
 use crate::oracle::Violation;
+use crate::spec::Origin;
 
 /// More do not fit on a screen.
 const VIOLATIONS_SHOWN: usize = 3;
@@ -41,6 +42,13 @@ impl fmt::Display for Verdict {
             Outcome::Race => writeln!(f, "race found: {}", self.name)?,
             Outcome::NothingFound => writeln!(f, "nothing found: {}", self.name)?,
             Outcome::Inconclusive => writeln!(f, "inconclusive: {}", self.name)?,
+        }
+        let Origin { code, fingerprint, read, write } = &self.origin;
+        let parts = [("", code), ("finding ", fingerprint), ("reads at ", read), ("writes at ", write)];
+        let parts: Vec<_> =
+            parts.iter().filter_map(|(word, part)| part.as_ref().map(|part| format!("{word}{part}"))).collect();
+        if !parts.is_empty() {
+            writeln!(f, "{}", parts.join(", "))?;
         }
         if let Some(reason) = &self.reason {
             writeln!(f, "{reason}")?;
