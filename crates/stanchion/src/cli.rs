@@ -72,6 +72,8 @@ pub(crate) enum Verb {
     Doctor(crate::doctor::DoctorArgs),
     /// Find races in source code: what is read and written back while others write, and what else goes wrong together
     Audit(Box<crate::audit_verb::AuditArgs>),
+    /// Make calls at the same time, under faults, and see what is left: proves a race in a server
+    Race(crate::race_verb::RaceArgs),
     /// Find the servers of MCP clients, and put `stanchion wrap` before them
     Init(crate::init::InitArgs),
     /// Take `stanchion wrap` away again

@@ -15,6 +15,7 @@ mod log;
 mod memory;
 mod policy_verb;
 mod proxy;
+mod race_verb;
 mod run;
 mod serve;
 mod store;
@@ -63,6 +64,7 @@ fn dispatch(cli: &Cli) -> Result<u8> {
         Verb::Unwrap(args) => block_on(init::unwrap(args)),
         Verb::Doctor(args) => block_on(doctor::run(cli, args)),
         Verb::Audit(args) => Ok(audit_verb::run(args)),
+        Verb::Race(args) => block_on_all(race_verb::run(args)),
         Verb::Demo(args) => demo::run(args),
         Verb::DemoWorker(args) => block_on(demo::worker(args)),
         Verb::Completions { shell } => Ok(help::completions(*shell)),

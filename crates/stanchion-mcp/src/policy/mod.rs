@@ -25,7 +25,6 @@
 
 mod headers;
 mod keys;
-mod near;
 mod pattern;
 mod principal;
 mod problem;

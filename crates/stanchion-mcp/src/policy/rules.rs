@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use stanchion_core::text::nearest;
+
 use super::keys::{RULE_KEYS, RuleKey};
-use super::near::nearest;
 use super::pattern::Pattern;
 use super::problem::Place;
 use super::setting::{Draft, Setting};

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use stanchion_core::text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::near::nearest;
 use super::problem::{Excerpt, Place, Problem};
 
 /// Longer values are not shown.

@@ -18,6 +18,7 @@ mod memory_clients;
 mod once_leader;
 mod policy;
 mod proxy;
+mod race;
 mod real_clients;
 mod run;
 mod serve;

@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod oracle;
+mod recorder;
+mod run;
+mod schedule;
+mod spec;
+mod target;
+mod verdict;
+
+pub use oracle::Violation;
+pub use run::{End, Options, Record, race};
+pub use schedule::{Fault, Schedule, ScheduleError, Step};
+pub use spec::{
+    Amount, Call, Expect, FaultKind, Faults, Kind, Limits, Model, Origin, Read, Request, Spec, SpecError, SpecProblem,
+    Target, Template, Upstream, UpstreamFault, ValueTemplate,
+};
+pub use verdict::{Ends, Found, Minimal, Outcome, Verdict};

@@ -1,0 +1,156 @@
+//! Expectations about what can be read back.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::select::{select, text};
+use super::{Judged, Shown, filled};
+use crate::run::{End, Played, Record};
+use crate::spec::{Amount, Spec, Template};
+
+/// Examples that are shown.
+const EXAMPLES: usize = 5;
+
+pub(super) fn judge(spec: &Spec, played: &Played, shown: &Shown<'_>, judged: &mut Judged) {
+    let expect = &spec.expect;
+    let values = Values::of(shown);
+    if let Some(template) = &expect.every {
+        every(template, played, shown, &values, judged);
+    }
+    if let Some(template) = &expect.once {
+        once(template, played, shown, &values, judged);
+    }
+    if expect.unique {
+        let twice: Vec<_> = values.counts.iter().filter(|(_, count)| **count > 1).collect();
+        if !twice.is_empty() {
+            let what = format!("{} of {} values are there more than once", twice.len(), values.counts.len());
+            let examples = twice.iter().take(EXAMPLES).map(|(value, count)| format!("{value}: {count} times"));
+            judged.add("unique", Some(shown.instance), what, examples.collect());
+        }
+    }
+    if let Some(amount) = expect.count {
+        let found = whole(shown.selected.as_ref().map_or(0, Vec::len));
+        let before = before(spec, played, |json| {
+            let pointer = spec.read.as_ref().and_then(|read| read.select.as_deref()).unwrap_or_default();
+            Some(whole(select(json, pointer).len()))
+        });
+        compare("count", found, before, amount, played, shown.instance, judged);
+    }
+    if let Some((pointer, amount)) = &expect.sum {
+        let add = |json: &Value| select(json, pointer).into_iter().map(number).sum::<Option<f64>>();
+        let nothing = |json: &Value| select(json, pointer).is_empty();
+        match shown.answer.json.as_ref().filter(|json| !nothing(json)).and_then(add) {
+            Some(found) => {
+                let before = before(spec, played, add);
+                compare("sum", found, before, *amount, played, shown.instance, judged);
+            }
+            None => judged.undecided(format!("`sum` finds something that is no number, or nothing, at {pointer}")),
+        }
+    }
+}
+
+/// The selected values and how often they are there; without a selection, the text.
+struct Values<'s> {
+    counts: BTreeMap<String, usize>,
+    text: Option<&'s str>,
+}
+
+impl<'s> Values<'s> {
+    fn of(shown: &Shown<'s>) -> Self {
+        let mut counts = BTreeMap::new();
+        for value in shown.selected.iter().flatten() {
+            *counts.entry(text(value)).or_insert(0) += 1;
+        }
+        Self { counts, text: shown.selected.is_none().then_some(shown.answer.text.as_str()) }
+    }
+
+    fn count(&self, value: &str) -> usize {
+        match self.text {
+            Some(_) if value.is_empty() => 0,
+            Some(text) => text.matches(value).count(),
+            None => self.counts.get(value).copied().unwrap_or(0),
+        }
+    }
+}
+
+fn acknowledged<'p>(template: &'p Template, played: &'p Played) -> impl Iterator<Item = (&'p Record, String)> {
+    let all = played.all().filter(|record| record.is(End::Acknowledged));
+    all.map(move |record| (record, filled(template, played, record)))
+}
+
+fn every(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values<'_>, judged: &mut Judged) {
+    let (kept, lost): (Vec<_>, Vec<_>) = acknowledged(template, played).partition(|(_, value)| values.count(value) > 0);
+    if !lost.is_empty() {
+        let what = format!("{} acknowledged, {} kept, {} lost", kept.len() + lost.len(), kept.len(), lost.len());
+        let examples = lost.iter().take(EXAMPLES).map(|(record, value)| format!("{value} of call {}", record.n));
+        judged.add("every", Some(shown.instance), what, examples.collect());
+    }
+}
+
+fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values<'_>, judged: &mut Judged) {
+    // Calls may share a value: it is there once for all of them.
+    let mut expected: BTreeMap<String, bool> = BTreeMap::new();
+    for record in played.all() {
+        *expected.entry(filled(template, played, record)).or_default() |= record.is(End::Acknowledged);
+    }
+    let missing = expected.iter().filter(|(value, acknowledged)| **acknowledged && values.count(value) == 0);
+    let doubled = expected.keys().filter(|value| values.count(value) > 1);
+    let (missing, doubled): (Vec<_>, Vec<_>) = (missing.map(|(value, _)| value).collect(), doubled.collect());
+    if missing.len() + doubled.len() > 0 {
+        let what =
+            format!("of {} values {} are there more than once, {} lost", expected.len(), doubled.len(), missing.len());
+        let doubled = doubled.iter().map(|value| format!("{value}: {} times", values.count(value)));
+        let missing = missing.iter().map(|value| format!("{value}: lost"));
+        judged.add("once", Some(shown.instance), what, doubled.chain(missing).take(EXAMPLES).collect());
+    }
+}
+
+fn before(spec: &Spec, played: &Played, of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
+    let answer = played.before.as_ref().filter(|_| spec.expect.needs_before())?;
+    answer.json.as_ref().and_then(of)
+}
+
+/// Is the number within what the calls allow?
+fn compare(
+    name: &'static str,
+    found: f64,
+    before: Option<f64>,
+    amount: Amount,
+    played: &Played,
+    instance: usize,
+    judged: &mut Judged,
+) {
+    let acknowledged = whole(played.count(End::Acknowledged));
+    let doubtful = whole(played.all().filter(|record| record.is_doubtful()).count());
+    let unknown = whole(played.count(End::Unknown));
+    let failed = whole(played.count(End::Failed));
+    let base = match (amount, before) {
+        (Amount::Before | Amount::BeforeAndAcknowledged, None) => {
+            return judged.undecided(format!("`{name}` speaks of before, and nothing could be counted before"));
+        }
+        (_, before) => before.unwrap_or(0.0),
+    };
+    let (low, high) = match amount {
+        Amount::Fixed(number) if name == "count" => (number - unknown - failed, number + unknown),
+        Amount::Fixed(number) => (number, number),
+        Amount::Before => (base, base),
+        Amount::Acknowledged => (acknowledged, acknowledged + doubtful),
+        Amount::BeforeAndAcknowledged => (base + acknowledged, base + acknowledged + doubtful),
+    };
+    // Sums of decimal fractions are not exact.
+    let slack = 1e-9 * found.abs().max(high.abs()).max(1.0);
+    if found < low - slack || found > high + slack {
+        let allowed = if low == high { format!("{low}") } else { format!("{low} to {high}") };
+        let what = format!("{name} is {found} instead of {allowed} ({acknowledged} acknowledged, {unknown} unknown)");
+        judged.add(name, Some(instance), what, Vec::new());
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+fn whole(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
+}

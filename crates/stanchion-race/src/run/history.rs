@@ -1,0 +1,138 @@
+//! What was done in a round, and how it ended.
+
+use serde::Serialize;
+
+use crate::recorder::Effect;
+use crate::schedule::{Fault, Schedule};
+use crate::spec::Vars;
+use crate::target::{Answer, Reply};
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum End {
+    /// Answered without an error.
+    Acknowledged,
+    /// Answered with an error, or not delivered.
+    Failed,
+    /// Perhaps delivered, never answered.
+    Unknown,
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Acknowledged => "acknowledged",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// One call of a round.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Record {
+    /// Its number in the round.
+    pub n: usize,
+    /// Which `[[call]]`.
+    pub call: usize,
+    /// Where.
+    pub instance: usize,
+    /// What `{id}` was.
+    pub id: String,
+    /// When it was sent, after the release.
+    pub started_us: u64,
+    /// When it ended, after the release.
+    pub ended_us: u64,
+    /// How it ended.
+    pub end: End,
+    /// It certainly had no effect.
+    pub nothing_ran: bool,
+    /// Why it was not acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What happened to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// The beginning of what was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// What came instead of an answer was none.
+    #[serde(skip)]
+    pub(crate) is_garbage: bool,
+}
+
+impl Record {
+    pub(crate) fn is(&self, end: End) -> bool {
+        self.end == end
+    }
+
+    /// May have had an effect, although nobody promised one.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.end != End::Acknowledged && !self.nothing_ran
+    }
+}
+
+/// How a reply counts.
+pub(crate) struct Counted {
+    pub(crate) end: End,
+    pub(crate) nothing_ran: bool,
+    pub(crate) why: Option<String>,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) is_garbage: bool,
+}
+
+impl From<Reply> for Counted {
+    fn from(reply: Reply) -> Self {
+        let is_garbage = matches!(reply, Reply::Garbage(_));
+        let (end, nothing_ran, why, answer) = match reply {
+            Reply::Answer(answer) => (End::Acknowledged, false, None, Some(answer)),
+            Reply::Refused { what, may_have_run } => (End::Failed, !may_have_run, Some(what), None),
+            Reply::Undelivered(why) => (End::Failed, true, Some(format!("not delivered: {why}")), None),
+            Reply::Silent(why) => (End::Unknown, false, Some(why), None),
+            Reply::Garbage(what) => (End::Unknown, false, Some(format!("no answer but this: {what}")), None),
+        };
+        Self { end, nothing_ran, why, answer, is_garbage }
+    }
+}
+
+/// A round that was played to its end.
+#[derive(Debug)]
+pub(crate) struct Played {
+    pub(crate) schedule: Schedule,
+    /// What the words meant that are the same for all calls.
+    pub(crate) vars: Vars,
+    /// In the order of their numbers.
+    pub(crate) records: Vec<Record>,
+    /// Calls that were made when all was over, one after the other, because answers are expected.
+    pub(crate) afterwards: Vec<Record>,
+    pub(crate) before: Option<Answer>,
+    /// What each instance showed, or why it did not.
+    pub(crate) reads: Vec<Result<Answer, String>>,
+    pub(crate) effects: Vec<Effect>,
+    /// Faults at the recorder.
+    pub(crate) upstream_faults: usize,
+    /// Why the ground is not clean for the next round.
+    pub(crate) unclean: Option<String>,
+}
+
+impl Played {
+    /// All calls that count, raced or made afterwards.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().chain(&self.afterwards)
+    }
+
+    pub(crate) fn count(&self, end: End) -> usize {
+        self.all().filter(|record| record.is(end)).count()
+    }
+}
+
+/// Why a round has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The time of the whole run is over.
+    OutOfTime,
+    Inconclusive(String),
+}

@@ -1,0 +1,205 @@
+//! A run: the control, round after round until a race is found, and the smallest schedule that shows it.
+
+mod call;
+mod ground;
+mod history;
+mod round;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use tokio::time::Instant;
+
+use self::ground::Ground;
+pub(crate) use self::history::Played;
+use self::history::Stop;
+pub use self::history::{End, Record};
+use self::round::{Mode, play};
+use crate::oracle::{Judged, judge};
+use crate::schedule::{Schedule, Shrink, candidates};
+use crate::spec::Spec;
+use crate::verdict::{Found, Minimal, Outcome, Verdict};
+
+/// A smaller schedule is tried so often before it counts as harmless.
+const TRIES: u32 = 3;
+/// More schedules are not tried to find a smaller one.
+const SHRINKS_MAX: u32 = 60;
+
+/// How a specification is run.
+///
+/// ```
+/// let options = stanchion_race::Options { seed: Some(17), ..Default::default() };
+/// assert!(options.allow_remote.is_empty());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Instead of the specification's.
+    pub seed: Option<u64>,
+    /// Plays this schedule again and again instead of one for each round.
+    pub schedule: Option<Schedule>,
+    /// Hosts beside this machine that may be raced.
+    pub allow_remote: Vec<String>,
+    /// What `{root}` is; the current folder unless set.
+    pub root: Option<PathBuf>,
+}
+
+/// Runs a specification. It never fails: what hinders it makes the verdict inconclusive.
+///
+/// Needs a runtime of tokio with time and input and output; with several threads calls come closer together.
+///
+/// # Cancel safety
+/// Dropping it ends every process that it started.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use stanchion_race::{Options, Outcome, Spec, race};
+/// let spec = Spec::parse(r#"
+/// version = 1
+/// name = "a program that is no server"
+/// seed = 17
+/// [target]
+/// kind = "mcp-stdio"
+/// command = ["true"]
+/// [[call]]
+/// tool = "add"
+/// [read]
+/// tool = "list"
+/// [expect]
+/// readable = true
+/// "#, "probe.toml")?;
+/// let verdict = race(&spec, &Options::default()).await;
+/// assert_eq!(verdict.outcome, Outcome::Inconclusive);
+/// assert!(verdict.reason.unwrap().contains("does not start"));
+/// # Ok::<(), stanchion_race::SpecError>(()) }).unwrap();
+/// ```
+pub async fn race(spec: &Spec, options: &Options) -> Verdict {
+    let began = Instant::now();
+    let replayed = options.schedule.as_ref().map(|schedule| schedule.seed);
+    let seed = match options.seed.or(replayed).or(spec.seed) {
+        Some(seed) => Ok(seed),
+        None => ground::random().map(|random| random % 1_000_000),
+    };
+    let mut verdict = Verdict::new(spec, *seed.as_ref().unwrap_or(&0));
+    let root = options.root.clone().map_or_else(std::env::current_dir, Ok).map_err(|error| error.to_string());
+    let ground = match (seed, root) {
+        (Ok(seed), Ok(root)) => Ground::new(spec, seed, &root, &options.allow_remote).await,
+        (Err(why), _) | (_, Err(why)) => Err(why),
+    };
+    match ground {
+        Ok(ground) => Box::pin(rounds(&ground, options.schedule.as_ref(), &mut verdict)).await,
+        Err(why) => verdict.inconclusive(why),
+    }
+    verdict.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    verdict
+}
+
+async fn rounds(ground: &Ground<'_>, replay: Option<&Schedule>, verdict: &mut Verdict) {
+    let spec = ground.spec;
+    if let Err(why) = control(ground, verdict.seed).await {
+        return verdict.inconclusive(why);
+    }
+    let mut void = None;
+    for round in 0..spec.limits.rounds {
+        let schedule = replay.cloned().unwrap_or_else(|| Schedule::generate(spec, verdict.seed, round));
+        let left = spec.limits.calls.saturating_sub(ground.sent.load(Ordering::Relaxed));
+        if left < schedule.steps.len() && round > 0 {
+            verdict.stopped = Some(format!("after {} calls", ground.sent.load(Ordering::Relaxed)));
+            break;
+        }
+        let played = match play(ground, &schedule, Mode::Race).await {
+            Ok(played) => played,
+            Err(Stop::OutOfTime) => {
+                verdict.stopped = Some(format!("after {} s", spec.limits.run.as_secs()));
+                break;
+            }
+            Err(Stop::Inconclusive(why)) => return verdict.inconclusive(format!("round {round}: {why}")),
+        };
+        verdict.count(&played);
+        let judged = judge(spec, &played);
+        if !judged.violations.is_empty() {
+            let minimal = shrink(ground, &played, &judged).await;
+            return verdict.found(Found::new(round, &played, judged.violations), minimal);
+        }
+        if let Some(why) = judged.undecided.or(played.unclean.clone()) {
+            return verdict.inconclusive(format!("round {round}: {why}"));
+        }
+        match played.void() {
+            Some(why) => void = Some(why),
+            None => verdict.rounds += 1,
+        }
+    }
+    if verdict.rounds == 0 {
+        let why = void.unwrap_or_else(|| format!("no round ended in {} s", spec.limits.run.as_secs()));
+        return verdict.inconclusive(why);
+    }
+    if spec.expect.linearizable.is_some() {
+        return verdict.inconclusive("everything else holds, but `linearizable` cannot be judged yet".into());
+    }
+    verdict.outcome = Outcome::NothingFound;
+}
+
+/// One after the other on one instance: if that does not hold, the specification is wrong.
+async fn control(ground: &Ground<'_>, seed: u64) -> Result<(), String> {
+    let schedule = Schedule::control(ground.spec, seed, 0);
+    let played = match play(ground, &schedule, Mode::OneByOne).await {
+        Ok(played) => played,
+        Err(Stop::OutOfTime) => {
+            return Err(format!("the control took longer than {} s", ground.spec.limits.run.as_secs()));
+        }
+        Err(Stop::Inconclusive(why)) => return Err(why),
+    };
+    let control = "the control, one call after the other on one instance,";
+    let failed = played.records.iter().find(|record| !record.is(End::Acknowledged));
+    if let Some(failed) = failed.filter(|_| !ground.spec.expect.is_fixed()) {
+        let call = ground.spec.calls.get(failed.call).map(|call| call.request.title()).unwrap_or_default();
+        let why = failed.why.as_deref().unwrap_or_default();
+        return Err(format!("{control} was not acknowledged at {call}: {why}"));
+    }
+    if let Some(why) = played.void() {
+        return Err(format!("{control} failed: {why}"));
+    }
+    let judged = judge(ground.spec, &played);
+    if let Some(violation) = judged.violations.first() {
+        let (name, what) = (violation.expectation, &violation.what);
+        return Err(format!(
+            "{control} already breaks `{name}`: {what}; the specification expects what the target does not do"
+        ));
+    }
+    judged.undecided.map_or(Ok(()), |why| Err(format!("{control} cannot be judged: {why}")))
+}
+
+/// The smallest schedule that still shows it, as far as time and calls allow.
+async fn shrink(ground: &Ground<'_>, played: &Played, judged: &Judged) -> Minimal {
+    let mut best = Minimal::new(played, &judged.violations);
+    let most = ground.spec.limits.calls.saturating_add(ground.sent.load(Ordering::Relaxed));
+    let mut plays = 0;
+    for pass in Shrink::ALL {
+        'smaller: loop {
+            for candidate in candidates(&best.schedule, pass) {
+                for _ in 0..TRIES {
+                    let spent = ground.sent.load(Ordering::Relaxed) + candidate.steps.len() > most;
+                    if plays >= SHRINKS_MAX || spent || ground.time_left().is_zero() {
+                        return best;
+                    }
+                    plays += 1;
+                    match play(ground, &candidate, Mode::Race).await {
+                        Ok(played) => {
+                            let judged = judge(ground.spec, &played);
+                            if !judged.violations.is_empty() {
+                                best = Minimal::new(&played, &judged.violations);
+                                continue 'smaller;
+                            }
+                        }
+                        Err(Stop::OutOfTime) => return best,
+                        Err(Stop::Inconclusive(why)) => tracing::debug!(why, "a smaller schedule shows nothing"),
+                    }
+                }
+            }
+            break;
+        }
+    }
+    best.is_complete = true;
+    best
+}

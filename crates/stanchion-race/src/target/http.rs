@@ -1,0 +1,184 @@
+//! HTTP/1.1, one connection for each request: what is prepared ahead is only sent at the release.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::task::AbortHandle;
+
+use super::{ANSWER_MAX, Answer, HttpAsked, Ready, Reply, rpc, shown};
+
+/// Where a target answers, found once: names are not looked up again between calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Address {
+    /// All of a name's, in their order: `localhost` may be two.
+    sockets: Vec<SocketAddr>,
+    authority: String,
+    path: String,
+}
+
+/// Why there is no link.
+#[derive(Debug)]
+pub(super) enum NotYet {
+    /// It may come up.
+    Away(String),
+    /// It answers, and wrongly.
+    Wrong(String),
+}
+
+impl Address {
+    /// Loopback, or a host that was named.
+    pub(super) async fn find(url: &str, allow_remote: &[String]) -> Result<Self, String> {
+        let uri: Uri = url.parse().map_err(|error| format!("{url} is no address: {error}"))?;
+        let authority = uri.authority().ok_or_else(|| format!("{url} names no host"))?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        if uri.scheme_str() != Some("http") || authority.as_str().contains('@') {
+            return Err(format!("{url} is not of the form http://HOST:PORT/PATH"));
+        }
+        let port = authority.port_u16().unwrap_or(80);
+        let found = tokio::net::lookup_host((host, port)).await.map_err(|error| format!("{host}: {error}"))?;
+        let is_allowed = allow_remote.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+        let sockets: Vec<_> = found.filter(|socket| is_allowed || socket.ip().is_loopback()).collect();
+        if sockets.is_empty() {
+            return Err(format!("{host} is not this machine; `--allow-remote {host}` says that it may be raced"));
+        }
+        let path = uri.path().trim_end_matches('/').to_owned();
+        Ok(Self { sockets, authority: authority.as_str().to_owned(), path })
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+/// A connection on which nothing was sent. Dropping it closes it, or resets it if it was made to be cut.
+pub(crate) struct Connected {
+    sender: SendRequest<Full<Bytes>>,
+    pump: Pump,
+}
+
+/// Drives a connection until it is dropped.
+pub(super) struct Pump(AbortHandle);
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+pub(super) async fn connect(address: &Address, will_be_cut: bool) -> Result<Connected, String> {
+    let socket = TcpStream::connect(&address.sockets[..]).await.map_err(|error| error.to_string())?;
+    // Only a delay would be lost.
+    socket.set_nodelay(true).ok();
+    if will_be_cut {
+        socket.set_zero_linger().map_err(|error| error.to_string())?;
+    }
+    let (sender, connection) = handshake(TokioIo::new(socket)).await.map_err(|error| error.to_string())?;
+    let pump = tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    });
+    Ok(Connected { sender, pump: Pump(pump.abort_handle()) })
+}
+
+pub(super) async fn ready(address: &Address, will_be_cut: bool) -> Ready {
+    match connect(address, will_be_cut).await {
+        Ok(connected) => Ready::Connected(Box::new(connected)),
+        Err(why) => Ready::Failed(why),
+    }
+}
+
+/// Sends, and waits for the head of the answer.
+pub(super) async fn send(
+    address: &Address,
+    ready: Ready,
+    asked: &HttpAsked,
+    cut_after: Option<Duration>,
+) -> Result<(Response<Incoming>, Pump), Reply> {
+    let Connected { mut sender, pump } = match ready {
+        Ready::Connected(connected) => *connected,
+        Ready::Nothing => connect(address, cut_after.is_some()).await.map_err(Reply::Undelivered)?,
+        Ready::Failed(why) => return Err(Reply::Undelivered(why)),
+    };
+    let mut request = Request::builder().method(asked.method).uri(&asked.path);
+    request = request.header("host", &address.authority);
+    for (name, value) in &asked.headers {
+        request = request.header(name, value);
+    }
+    let body = Full::new(Bytes::from(asked.body.clone().unwrap_or_default()));
+    let request = request.body(body).map_err(|error| Reply::Undelivered(format!("not a request: {error}")))?;
+    let cut = async {
+        match cut_after {
+            Some(after) => tokio::time::sleep(after).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        response = sender.send_request(request) => match response {
+            Ok(response) if cut_after.is_none() => Ok((response, pump)),
+            Ok(_) => Err(Reply::Silent("the connection was reset".into())),
+            Err(error) if error.is_parse() => Err(Reply::Garbage(format!("not HTTP: {error}"))),
+            Err(error) => Err(Reply::Silent(format!("no answer: {error}"))),
+        },
+        () = cut => Err(Reply::Silent("the connection was reset".into())),
+    }
+}
+
+/// The whole body, as far as it may be read.
+pub(super) async fn body(response: Response<Incoming>) -> Result<Bytes, Reply> {
+    let collected = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+    collected.map(|all| all.to_bytes()).map_err(|error| Reply::Silent(format!("no whole answer: {error}")))
+}
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    address: Address,
+    headers: Vec<(String, String)>,
+}
+
+impl Link {
+    /// Once it can be connected to.
+    pub(super) async fn open(address: Address, headers: Vec<(String, String)>) -> Result<Self, NotYet> {
+        drop(connect(&address, false).await.map_err(NotYet::Away)?);
+        Ok(Self { address, headers })
+    }
+
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    pub(super) async fn ask(&self, asked: &HttpAsked, ready: Ready, cut_after: Option<Duration>) -> Reply {
+        let mut asked = asked.clone();
+        asked.path = format!("{}{}", self.address.path, asked.path);
+        let added: Vec<_> =
+            self.headers.iter().filter(|(name, _)| asked.headers.iter().all(|(it, _)| it != name)).cloned().collect();
+        asked.headers.extend(added);
+        let answer = async {
+            let (response, pump) = send(&self.address, ready, &asked, cut_after).await?;
+            let status = response.status();
+            let body = body(response).await?;
+            drop(pump);
+            Ok((status, body))
+        };
+        match answer.await {
+            Err(reply) => reply,
+            Ok((status, body)) => {
+                let json: Option<Value> = serde_json::from_slice(&body).ok();
+                let text = String::from_utf8_lossy(&body).into_owned();
+                if status.as_u16() < 400 {
+                    return Reply::Answer(Answer { text, json });
+                }
+                let may_have_run = !json.as_ref().is_some_and(rpc::says_nothing_ran);
+                Reply::Refused { what: format!("{} {}", status.as_u16(), shown(&text)), may_have_run }
+            }
+        }
+    }
+}

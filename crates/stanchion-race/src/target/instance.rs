@@ -1,0 +1,155 @@
+//! One of the instances: started, asked, stopped, killed, started again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::RwLock;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::process::Process;
+use super::{Link, stdio};
+#[cfg(feature = "http")]
+use super::{http, mcp_http};
+use crate::spec::{Kind, Target, Vars};
+
+/// What an instance is made from, again after it was killed.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) target: Arc<Target>,
+    pub(crate) vars: Vars,
+    /// Hosts beside loopback that may be spoken to.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "pipes lead nowhere else"))]
+    pub(crate) allow_remote: Arc<[String]>,
+}
+
+#[derive(Debug)]
+struct Live {
+    process: Option<Process>,
+    link: Arc<Link>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Instance {
+    plan: Plan,
+    /// Held for writing while it is started again: calls wait for that.
+    live: RwLock<Option<Live>>,
+}
+
+impl Instance {
+    /// Starts it, or connects to it.
+    pub(crate) async fn start(plan: Plan) -> Result<Self, String> {
+        let live = plan.start().await?;
+        Ok(Self { plan, live: RwLock::new(Some(live)) })
+    }
+
+    /// Waits while it is being started again.
+    pub(crate) async fn link(&self) -> Option<Arc<Link>> {
+        self.live.read().await.as_ref().map(|live| Arc::clone(&live.link))
+    }
+
+    pub(crate) async fn pause(&self, time: Duration) {
+        let stop = |on| async move {
+            if let Some(process) = self.live.read().await.as_ref().and_then(|live| live.process.as_ref()) {
+                process.stop(on);
+            }
+        };
+        stop(true).await;
+        sleep(time).await;
+        stop(false).await;
+    }
+
+    /// Kills it, and starts it again after a while.
+    ///
+    /// # If it fails
+    /// It does not start any more.
+    pub(crate) async fn kill(&self, away: Duration) -> Result<(), String> {
+        let mut live = self.live.write().await;
+        if let Some(Live { process: Some(mut process), .. }) = live.take() {
+            process.kill();
+            process.reap().await;
+        }
+        sleep(away).await;
+        *live = Some(self.plan.start().await?);
+        Ok(())
+    }
+
+    /// What it did that no target may: ended, or wrote something that is no message.
+    pub(crate) async fn trouble(&self) -> Option<String> {
+        let mut live = self.live.write().await;
+        let live = live.as_mut()?;
+        let ended = live.process.as_mut().and_then(Process::ended);
+        ended.or_else(|| live.link.trouble())
+    }
+}
+
+impl Plan {
+    async fn start(&self) -> Result<Live, String> {
+        let until = Instant::now() + self.target.start;
+        let seconds = self.target.start.as_secs();
+        let mut process = None;
+        if !self.target.command.is_empty() {
+            let started = Process::start(&self.target, &self.vars).map_err(|error| {
+                let program = self.target.command.first().map(|word| word.fill(&self.vars)).unwrap_or_default();
+                format!("{program} could not be started: {error}")
+            })?;
+            process = Some(started);
+        }
+        let connected = match self.target.kind {
+            Kind::McpStdio => match process.as_mut().and_then(Process::pipes) {
+                Some((to, from)) => {
+                    let link = stdio::Link::new(to, from);
+                    let hello = timeout_at(until, link.initialize()).await;
+                    hello
+                        .unwrap_or_else(|_| Err(format!("it did not answer in {seconds} s")))
+                        .map(|()| Link::Stdio(link))
+                }
+                None => Err("it has no pipes".into()),
+            },
+            #[cfg(feature = "http")]
+            kind => {
+                let found = timeout_at(until, self.connect(kind, &mut process)).await;
+                found.unwrap_or_else(|_| Err(format!("it did not answer in {seconds} s")))
+            }
+            #[cfg(not(feature = "http"))]
+            Kind::Http | Kind::McpHttp => Err("this build cannot speak HTTP".into()),
+        };
+        match connected {
+            Ok(link) => Ok(Live { process, link: Arc::new(link) }),
+            Err(why) => {
+                let Some(mut process) = process else { return Err(why) };
+                // How it ends says more.
+                let ended = process.ends_soon().await;
+                Err(ended.unwrap_or_else(|| format!("{why}{}", process.last_words())))
+            }
+        }
+    }
+
+    /// Tries until it answers; the caller sets the limit.
+    #[cfg(feature = "http")]
+    async fn connect(&self, kind: Kind, process: &mut Option<Process>) -> Result<Link, String> {
+        let urls = &self.target.urls;
+        let url = if process.is_some() { urls.first() } else { urls.get(self.vars.i) };
+        let url = url.map(|url| url.fill(&self.vars)).unwrap_or_default();
+        let headers =
+            self.target.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.fill(&self.vars)));
+        let headers: Vec<_> = headers.collect();
+        loop {
+            let tried = match http::Address::find(&url, &self.allow_remote).await {
+                Ok(address) if kind == Kind::Http => http::Link::open(address, headers.clone()).await.map(Link::Http),
+                Ok(address) => mcp_http::Link::open(address, headers.clone()).await.map(Link::McpHttp),
+                Err(why) => return Err(why),
+            };
+            match (tried, process.as_mut()) {
+                (Ok(link), _) => return Ok(link),
+                (Err(http::NotYet::Wrong(why)), _) => return Err(why),
+                (Err(http::NotYet::Away(why)), None) => return Err(format!("{url} does not answer: {why}")),
+                (Err(http::NotYet::Away(_)), Some(process)) => {
+                    if let Some(ended) = process.ended() {
+                        return Err(ended);
+                    }
+                    sleep(Duration::from_millis(20)).await;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What is raced: instances that are started or connected to, and the three ways to speak to them.
+
+#[cfg(feature = "http")]
+pub(crate) mod http;
+mod instance;
+#[cfg(feature = "http")]
+mod mcp_http;
+mod process;
+mod rpc;
+#[cfg(feature = "http")]
+mod sse;
+mod stdio;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub(crate) use self::instance::{Instance, Plan};
+use crate::spec::{Request, ValueTemplate, Vars};
+
+/// Answers that are larger are not read.
+const ANSWER_MAX: usize = 16 << 20;
+
+/// A request with everything filled in.
+#[derive(Debug, Clone)]
+pub(crate) enum Asked {
+    Tool { name: String, arguments: Value },
+    Http(#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only spoken with the feature"))] HttpAsked),
+}
+
+#[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only spoken with the feature"))]
+pub(crate) struct HttpAsked {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl Asked {
+    pub(crate) fn fill(request: &Request, vars: &Vars) -> Self {
+        match request {
+            Request::Tool { name, arguments } => Self::Tool { name: name.fill(vars), arguments: arguments.fill(vars) },
+            Request::Http { method, path, headers, body } => {
+                let mut headers: Vec<_> =
+                    headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.fill(vars))).collect();
+                let is_json = body.as_ref().is_some_and(|body| !matches!(body, ValueTemplate::Text(_)));
+                if is_json && headers.iter().all(|(name, _)| name != "content-type") {
+                    headers.push(("content-type".into(), "application/json".into()));
+                }
+                let body = body.as_ref().map(|body| match body {
+                    ValueTemplate::Text(text) => text.fill(vars).into_bytes(),
+                    other => other.fill(vars).to_string().into_bytes(),
+                });
+                Self::Http(HttpAsked { method, path: path.fill(vars), headers, body })
+            }
+        }
+    }
+}
+
+/// An answer without an error.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) json: Option<Value>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reply {
+    Answer(Answer),
+    /// Answered with an error.
+    Refused {
+        what: String,
+        may_have_run: bool,
+    },
+    /// Certainly not delivered.
+    Undelivered(String),
+    /// Perhaps delivered, never answered.
+    Silent(String),
+    /// Answered with something that is no answer.
+    Garbage(String),
+}
+
+/// Short enough to be shown.
+pub(crate) fn shown(text: &str) -> String {
+    let mut short: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
+    if text.trim().chars().count() > 300 {
+        short.push('…');
+    }
+    short
+}
+
+/// How one instance is spoken to.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Stdio(stdio::Link),
+    #[cfg(feature = "http")]
+    McpHttp(mcp_http::Link),
+    #[cfg(feature = "http")]
+    Http(http::Link),
+}
+
+/// What was done ahead, so that the release only sends.
+pub(crate) enum Ready {
+    Nothing,
+    #[cfg(feature = "http")]
+    Connected(Box<http::Connected>),
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "pipes need nothing ahead"))]
+    Failed(String),
+}
+
+impl Link {
+    /// Connects ahead. A connection that will be cut is cut hard, so that the peer sees a reset and no end.
+    pub(crate) async fn prepare(&self, will_be_cut: bool) -> Ready {
+        match self {
+            Self::Stdio(_) => {
+                debug_assert!(!will_be_cut, "pipes cannot be cut");
+                Ready::Nothing
+            }
+            #[cfg(feature = "http")]
+            Self::McpHttp(link) => http::ready(link.address(), will_be_cut).await,
+            #[cfg(feature = "http")]
+            Self::Http(link) => http::ready(link.address(), will_be_cut).await,
+        }
+    }
+
+    /// Asks, and waits for the answer; or cuts the connection so long after the request.
+    pub(crate) async fn ask(&self, asked: &Asked, ready: Ready, cut_after: Option<Duration>) -> Reply {
+        match (self, asked) {
+            (Self::Stdio(link), Asked::Tool { name, arguments }) => link.call(name, arguments).await,
+            #[cfg(feature = "http")]
+            (Self::McpHttp(link), Asked::Tool { name, arguments }) => {
+                link.call(name, arguments, ready, cut_after).await
+            }
+            #[cfg(feature = "http")]
+            (Self::Http(link), Asked::Http(asked)) => link.ask(asked, ready, cut_after).await,
+            // The reader of specifications lets only fitting calls pass.
+            _ => {
+                drop((ready, cut_after));
+                Reply::Undelivered("the call does not fit the target".into())
+            }
+        }
+    }
+
+    /// What the instance said or did that no target may.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Stdio(link) => link.trouble(),
+            #[cfg(feature = "http")]
+            Self::McpHttp(_) | Self::Http(_) => None,
+        }
+    }
+}

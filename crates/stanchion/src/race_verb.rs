@@ -1,0 +1,129 @@
+//! `race`: makes the calls of a specification at the same time, and says what is left. The work is `stanchion-race`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use stanchion_core::Result;
+use stanchion_race::{Options, Schedule, Spec, Verdict, race};
+
+use crate::exit::{escaped, print, say};
+
+/// What the user said cannot be followed.
+const WRONG: u8 = 2;
+/// Larger files are not read.
+const FILE_MAX: u64 = 64 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  stanchion race probe.toml                         until a race is found, or the limits of the file are reached
+  stanchion race probe.toml --seed 17               the same schedules again
+  stanchion race probe.toml --save race.json        keep the smallest schedule that shows the race, and later:
+  stanchion race probe.toml --schedule race.json    play it again
+  stanchion race probe.toml --json                  for programs
+
+Exit codes:
+    0  nothing was found; that is no proof
+    1  a race was found
+    2  the command line, the specification or the schedule is wrong
+    3  nothing can be said: the target does not start, hangs, or cannot be read back, or the specification does not fit it
+
+docs/race-spec.md says how a specification is written; `stanchion audit --emit-probe DIR` writes one for each finding that it can.
+Processes are started only as the file says, and requests go to this machine only unless --allow-remote names another.";
+
+/// What `race` can be told.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct RaceArgs {
+    /// The specification
+    #[arg(value_name = "SPEC.toml")]
+    spec: PathBuf,
+    /// Make the schedules of this seed
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(..=i64::MAX.unsigned_abs()))]
+    seed: Option<u64>,
+    /// Play the schedule in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
+    schedule: Option<PathBuf>,
+    /// Write the smallest schedule that shows the race to this file
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// A host beside this machine that may be raced; repeat it for several
+    #[arg(long, value_name = "HOST")]
+    allow_remote: Vec<String>,
+    /// Print the verdict as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
+    let (spec, schedule) = match read(args) {
+        Ok(read) => read,
+        Err(wrong) => {
+            wrong.lines().for_each(|line| say(&escaped(line)));
+            return Ok(WRONG);
+        }
+    };
+    let options = Options { seed: args.seed, schedule, allow_remote: args.allow_remote.clone(), root: None };
+    // Whoever is interrupted ends what it has started: the processes are in groups of their own.
+    let verdict = tokio::select! {
+        verdict = race(&spec, &options) => verdict,
+        code = interrupted() => return Ok(code),
+    };
+    if let Some(wrong) = save(args, &verdict) {
+        say(&escaped(&wrong));
+        return Ok(WRONG);
+    }
+    if args.json {
+        print(&verdict.to_json());
+    } else {
+        verdict.to_string().lines().for_each(|line| print(&escaped(line)));
+    }
+    Ok(verdict.outcome.exit_code())
+}
+
+fn read(args: &RaceArgs) -> std::result::Result<(Spec, Option<Schedule>), String> {
+    let text = file(&args.spec)?;
+    let spec = Spec::parse(&text, &args.spec.display().to_string()).map_err(|wrong| wrong.to_string())?;
+    let schedule = args.schedule.as_deref().map(|path| {
+        let text = file(path)?;
+        Schedule::from_json(&text, &spec).map_err(|wrong| format!("error: {}: {wrong}", path.display()))
+    });
+    Ok((spec, schedule.transpose()?))
+}
+
+fn file(path: &Path) -> std::result::Result<String, String> {
+    let cannot = |why: &dyn std::fmt::Display| format!("error: {} cannot be read: {why}", path.display());
+    let size = std::fs::metadata(path).map_err(|error| cannot(&error))?.len();
+    if size > FILE_MAX {
+        return Err(cannot(&"it is larger than 64 MiB"));
+    }
+    std::fs::read_to_string(path).map_err(|error| cannot(&error))
+}
+
+/// Why the schedule could not be kept. Without a race there is none.
+fn save(args: &RaceArgs, verdict: &Verdict) -> Option<String> {
+    let (path, minimal) = args.save.as_deref().zip(verdict.minimal.as_ref())?;
+    let written = std::fs::write(path, minimal.schedule.to_json() + "\n");
+    written.err().map(|error| format!("error: {} cannot be written: {error}", path.display()))
+}
+
+/// The code of whoever was ended by a signal.
+#[cfg(unix)]
+async fn interrupted() -> u8 {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => 130,
+        _ = terminate.recv() => 143,
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() -> u8 {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 130,
+        Err(_) => std::future::pending().await,
+    }
+}
