@@ -1,0 +1,3 @@
+//! Tests of the race tester.
+
+mod check;
