@@ -71,6 +71,11 @@ impl Budget {
         Self { deadline, steps: limits.steps, spent: 0, configurations: limits.configurations }
     }
 
+    /// All steps again, until the same deadline.
+    pub(super) fn refill(&mut self) {
+        self.spent = 0;
+    }
+
     pub(super) fn spent(&self) -> u64 {
         self.spent
     }

@@ -20,8 +20,8 @@ pub struct Violation {
     pub prefix: usize,
     /// The operation that has no place, by its place in the history.
     pub failing: usize,
-    /// Operations, by their places, that cannot be ordered whatever the others did; by their call, the failing one
-    /// included.
+    /// Operations, by their places, that cannot be ordered in any state of `before`, whatever the others did and
+    /// answered afterwards; by their call, the failing one included.
     pub core: Vec<usize>,
     /// What could be the state before them, in words; at most four.
     pub before: Vec<String>,
@@ -50,7 +50,9 @@ impl Violation {
 
 /// Time for making an explanation short.
 const TIME: Duration = Duration::from_secs(1);
-const STEPS: u64 = 2_000_000;
+
+/// Steps for one try at it.
+const STEPS: u64 = 200_000;
 
 pub(super) fn explain<M: Model, const N: usize>(
     model: &M,
@@ -67,7 +69,8 @@ pub(super) fn explain<M: Model, const N: usize>(
     search.rewind(base);
     let mut operations: Vec<(usize, Operation)> =
         search.under_way().map(|(_, item)| (item.at, item.operation)).collect();
-    let seeds = seeds(&search, &layers, base);
+    // At the start nothing is done yet, not even what only reads: as an open operation it may do more than that.
+    let seeds = if base == 0 { vec![(HashSet::new(), model.start())] } else { seeds(&search, &layers, base) };
     let (start, end) = (track.returns.get(base).copied(), track.returns.get(place).copied());
     let between = track.events.get(start.unwrap_or(0) as usize..end.unwrap_or(0) as usize).unwrap_or_default();
     for event in between.iter().filter(|event| !event.returns) {
@@ -116,10 +119,17 @@ impl<S: Clone> Problem<S> {
         let all: Vec<usize> = self.operations.iter().map(|(at, _)| *at).filter(|at| *at != self.failing).collect();
         let open = |(_, operation): &&(usize, Operation)| operation.is_open();
         self.weak.extend(self.operations.iter().filter(open).map(|(at, _)| *at));
-        for at in all {
-            if self.weak.insert(at) && !matches!(self.is_stuck(model, budget), Ok(true)) {
-                self.weak.remove(&at);
+        // Large groups first: most operations have nothing to do with it, and the fewer returns are left, the quicker.
+        let mut size = all.len();
+        while size > 0 {
+            for group in all.chunks(size) {
+                let group: Vec<usize> = group.iter().copied().filter(|at| self.weak.insert(*at)).collect();
+                budget.refill();
+                if !group.is_empty() && !matches!(self.is_stuck(model, budget), Ok(true)) {
+                    self.weak.retain(|at| !group.contains(at));
+                }
             }
+            size /= 2;
         }
     }
 

@@ -3,7 +3,7 @@
 use stanchion_race::check::{History, Operation, model::Model};
 
 /// Whether one order of the operations of this history, all of one key, explains all answers.
-pub fn is_linearizable<M: Model>(model: &M, history: &History) -> bool {
+pub(super) fn is_linearizable<M: Model>(model: &M, history: &History) -> bool {
     search(model, &model.start(), history.operations().to_vec())
 }
 
