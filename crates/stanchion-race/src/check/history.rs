@@ -184,6 +184,11 @@ impl History {
         usize::try_from(place).ok().and_then(|place| self.names.all.get(place)).map_or("", String::as_str)
     }
 
+    /// How many keys and texts there are.
+    pub(super) fn names(&self) -> usize {
+        self.names.all.len()
+    }
+
     /// A value or operation in words.
     pub fn show<T: Shown>(&self, what: T) -> impl fmt::Display {
         what.words(self)

@@ -18,6 +18,8 @@ pub(super) struct Kinds<const N: usize> {
     pub(super) under_way: Mask<N>,
     pub(super) reads: Mask<N>,
     pub(super) open: Mask<N>,
+    /// The slot of the operation that returns next.
+    pub(super) returning: usize,
 }
 
 /// The configurations that were met before one return, and how far they were followed.
@@ -28,6 +30,8 @@ pub(super) struct Layer<S, const N: usize> {
     /// The next configuration in the same bucket, plus one.
     chain: Vec<u32>,
     buckets: Vec<u32>,
+    /// Configurations that get past the return as they are, and have not been taken yet.
+    pub(super) ready: Vec<u32>,
     /// The configuration that is followed next.
     pub(super) cursor: usize,
     /// Whether its direct successor was already taken.
@@ -39,13 +43,15 @@ const BUCKETS_MIN: usize = 16;
 impl<S: Clone + Eq + Hash, const N: usize> Layer<S, N> {
     pub(super) fn new() -> Self {
         let buckets = vec![0; BUCKETS_MIN];
-        Self { configs: Vec::new(), hashes: Vec::new(), chain: Vec::new(), buckets, cursor: 0, tried: false }
+        let (configs, hashes, chain, ready) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { configs, hashes, chain, buckets, ready, cursor: 0, tried: false }
     }
 
     pub(super) fn clear(&mut self) {
         self.configs.clear();
         self.hashes.clear();
         self.chain.clear();
+        self.ready.clear();
         self.buckets.truncate(BUCKETS_MIN.max(self.buckets.len() / 2));
         self.buckets.fill(0);
         (self.cursor, self.tried) = (0, false);
@@ -56,6 +62,7 @@ impl<S: Clone + Eq + Hash, const N: usize> Layer<S, N> {
     pub(super) fn add(&mut self, config: Config<S, N>, kinds: &Kinds<N>) -> bool {
         let decisive = config.done.without(&kinds.reads).without(&kinds.open);
         let hash = hash(&config.state, &decisive);
+        let ready = config.done.has(kinds.returning);
         let mut next = self.bucket(hash).map_or(0, |bucket| *bucket);
         while let Some(at) = (next as usize).checked_sub(1) {
             next = self.chain.get(at).copied().unwrap_or(0);
@@ -72,8 +79,14 @@ impl<S: Clone + Eq + Hash, const N: usize> Layer<S, N> {
             }
             if free && as_good(&config.done, &other.done, kinds) {
                 *other = config;
+                if ready {
+                    self.ready.extend(u32::try_from(at));
+                }
                 return true;
             }
+        }
+        if ready {
+            self.ready.extend(u32::try_from(self.configs.len()));
         }
         if self.configs.len() >= self.buckets.len() {
             self.grow();

@@ -47,11 +47,12 @@ enum Follow<S, const N: usize> {
 
 impl<'a, M: Model, const N: usize> Search<'a, M, N> {
     pub(super) fn new(model: &'a M, track: &'a Track, budget: &'a mut Budget) -> Self {
-        let kinds = Kinds { under_way: Mask::EMPTY, reads: Mask::EMPTY, open: Mask::EMPTY };
+        let kinds = Kinds { under_way: Mask::EMPTY, reads: Mask::EMPTY, open: Mask::EMPTY, returning: 0 };
         let mut search = Self { model, track, budget, place: 0, items: vec![0; track.slots], kinds };
         for event in search.calls(0) {
             search.begin(*event);
         }
+        search.aim();
         search
     }
 
@@ -157,12 +158,14 @@ impl<'a, M: Model, const N: usize> Search<'a, M, N> {
     /// One unit of work in the layer before the next return. The operation that returns is tried first, by itself; only
     /// then the others that could go before it.
     fn follow(&mut self, layer: &mut Layer<M::State, N>) -> Result<Follow<M::State, N>, Unknown> {
+        if let Some(config) = layer.ready.pop().and_then(|at| layer.configs.get(at as usize)) {
+            return Ok(Follow::Next(config.clone()));
+        }
         let Some(config) = layer.configs.get(layer.cursor) else { return Ok(Follow::Over) };
-        let Some(slot) = self.returning().map(|event| usize::from(event.slot)) else { return Ok(Follow::Over) };
+        let slot = self.kinds.returning;
         if config.done.has(slot) {
-            let config = config.clone();
             layer.cursor += 1;
-            return Ok(Follow::Next(config));
+            return Ok(Follow::More);
         }
         if !layer.tried {
             layer.tried = true;
@@ -253,6 +256,11 @@ impl<'a, M: Model, const N: usize> Search<'a, M, N> {
         for event in self.calls(self.place) {
             self.begin(*event);
         }
+        self.aim();
+    }
+
+    fn aim(&mut self) {
+        self.kinds.returning = self.returning().map_or(usize::MAX, |event| usize::from(event.slot));
     }
 
     fn backward(&mut self) {
@@ -263,6 +271,7 @@ impl<'a, M: Model, const N: usize> Search<'a, M, N> {
         if let Some(event) = self.returning() {
             self.begin(event);
         }
+        self.aim();
     }
 
     fn begin(&mut self, event: Event) {

@@ -92,7 +92,7 @@ fn every_kind_of_wrong_register_is_found_with_a_minimal_core() {
         &[2, 3, 4],
     );
     // Both of two replacements of the same value succeed: a lost update.
-    fails(&register, &[(9, 0, 1, write(0), NONE), (1, 2, 5, cas(0, 1), YES), (2, 3, 6, cas(0, 2), YES)], &[0, 1, 2]);
+    fails(&register, &[(9, 0, 1, write(0), NONE), (1, 2, 5, cas(0, 1), YES), (2, 3, 6, cas(0, 2), YES)], &[1, 2]);
     // A replacement that must have worked says that it did not.
     fails(&register, &[(9, 0, 1, write(0), NONE), (1, 2, 5, cas(0, 1), NO)], &[0, 1]);
 }
@@ -117,14 +117,14 @@ fn an_unknown_outcome_may_happen_late_early_or_never_but_only_once_and_not_befor
 
 #[test]
 fn hundreds_of_unknown_outcomes_do_not_make_the_search_explode() {
-    let mut rows: Vec<_> = (0..200).map(|at| (1, at, OPEN, write(at as i64), NONE)).collect();
-    rows.extend((0..200).map(|at| (2, 1000 + 10 * at, 1005 + 10 * at, Input::Read, int(199 - at as i64))));
+    let mut rows: Vec<_> = (0..120).map(|at| (1, at, OPEN, write(at as i64), NONE)).collect();
+    rows.extend((0..120).map(|at| (2, 1000 + 10 * at, 1005 + 10 * at, Input::Read, int(119 - at as i64))));
     passes(&Register::default(), &rows);
     // Each write happens at most once.
-    rows.push((2, 9000, 9001, Input::Read, int(150)));
+    rows.push((2, 9000, 9001, Input::Read, int(90)));
     let checked = judge(&Register::default(), &rows);
     assert!(checked.violation().is_some(), "{checked:?}");
-    assert!(checked.steps < 20_000_000, "{}", checked.steps);
+    assert!(checked.steps < 3_000_000, "{}", checked.steps);
     let mut rows: Vec<_> = (0..300).map(|at| (1, at, OPEN, Input::Add(1), NONE)).collect();
     rows.push((2, 1000, 1001, Input::Get, int(300)));
     passes(&Counter::default(), &rows);
