@@ -1,5 +1,5 @@
 mod brute;
-
+mod cycle;
 mod linear;
 mod lines;
 mod order;
