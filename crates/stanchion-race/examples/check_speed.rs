@@ -12,14 +12,25 @@ use stanchion_race::check::{
 };
 
 fn main() {
-    println!("order, one key:           {}", order_speed(1_000_000, 1));
-    println!("order, 100 keys:          {}", order_speed(5_000_000, 100));
-    println!("linear, 1 M, 10 clients:  {}", register(1_000_000, 10, None));
-    println!("linear, 100 k, 10, wrong: {}", register(100_000, 10, Some(99_000)));
-    println!("linear, 100 k, 5, wrong:  {}", register(100_000, 5, Some(99_000)));
-    println!("linear, 100 k, 20:        {}", register(100_000, 20, None));
-    println!("linear, 10 k, 50:         {}", register(10_000, 50, None));
-    println!("linear, counter, 1 M, 10: {}", counter(1_000_000, 10));
+    println!("order, one key:             {}", order_speed(1_000_000, 1, false));
+    println!("order, 100 keys:            {}", order_speed(5_000_000, 100, false));
+    println!("order, 100 keys, shuffled:  {}", order_speed(5_000_000, 100, true));
+    let usual = Mix { values: 5, kinds: 3 };
+    println!("linear, 1 M, 10 clients:    {}", register(1_000_000, 10, usual, None));
+    println!("... every value once:       {}", register(1_000_000, 10, Mix { values: 1 << 40, kinds: 3 }, None));
+    println!("... without cas:            {}", register(1_000_000, 10, Mix { values: 1 << 40, kinds: 2 }, None));
+    println!("... counter:                {}", counter(1_000_000, 10));
+    println!("linear, 100 k, 10, wrong:   {}", register(100_000, 10, usual, Some(99_000)));
+    println!("linear, 100 k, 5, wrong:    {}", register(100_000, 5, usual, Some(99_000)));
+    println!("linear, 100 k, 20:          {}", register(100_000, 20, usual, None));
+    println!("linear, 10 k, 50:           {}", register(10_000, 50, usual, None));
+}
+
+/// The time that this process has had on a core, where the system tells it: others may be at work on the machine.
+fn busy_time(since: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
 /// A small generator of numbers: the same run for the same seed.
@@ -60,15 +71,23 @@ fn busy<M: Model>(
     history
 }
 
-fn register(count: usize, clients: u64, wrong: Option<usize>) -> String {
+/// How many values there are, and whether there are replacements (3) or only reads and writes (2).
+#[derive(Clone, Copy)]
+struct Mix {
+    values: u64,
+    kinds: u64,
+}
+
+fn register(count: usize, clients: u64, mix: Mix, wrong: Option<usize>) -> String {
     let model = Register { start: Value::Int(0) };
     let history = busy(count, clients, &model, |dice, state| {
-        let value = Value::Int(dice.below(5) as i64);
-        match dice.below(3) {
+        let value = Value::Int(dice.below(mix.values) as i64);
+        match dice.below(mix.kinds) {
             0 => (Input::Read, *state),
             1 => (Input::Write(value), Value::None),
             _ => {
-                let from = Value::Int(dice.below(5) as i64);
+                // Half of them expect what is there.
+                let from = if dice.below(2) == 0 { *state } else { Value::Int(dice.below(mix.values) as i64) };
                 (Input::Cas { from, to: value }, Value::Bool(*state == from))
             }
         }
@@ -80,7 +99,9 @@ fn register(count: usize, clients: u64, wrong: Option<usize>) -> String {
 /// The same history in which one read later than `at` saw what nobody wrote.
 fn spoiled(history: &History, at: usize) -> History {
     let mut all = History::new();
-    let _ = all.key("k");
+    if all.key("k").is_err() {
+        return all;
+    }
     let mut spoilt = false;
     for (place, operation) in history.operations().iter().enumerate() {
         let here = !spoilt && place > at && operation.input == Input::Read;
@@ -102,15 +123,19 @@ fn counter(count: usize, clients: u64) -> String {
 fn linear_speed<M: Model>(model: &M, history: &History) -> String {
     let under_way = width(history);
     let start = Instant::now();
+    let before = busy_time(start);
     let checked = linear::check(model, history, Limits { time: Duration::from_secs(120), ..Limits::default() });
-    let time = start.elapsed();
+    let (wall, time) = (start.elapsed(), busy_time(start).saturating_sub(before));
     let verdict = match &checked.verdict {
         linear::Verdict::Linearizable => "linearizable".to_owned(),
         linear::Verdict::Violation(found) => format!("violation of {} operations", found.core.len()),
         linear::Verdict::Unknown(why) => format!("unknown: {why}"),
     };
     let rate = checked.operations as f64 / time.as_secs_f64();
-    format!("{time:>8.2?} {rate:>10.0} operations/s, {} steps, {under_way} under way: {verdict}", checked.steps)
+    format!(
+        "{time:>8.2?} of a core ({wall:.2?}) {rate:>10.0} operations/s, {} steps, {under_way} under way: {verdict}",
+        checked.steps
+    )
 }
 
 /// The most operations that are under way at once.
@@ -128,7 +153,22 @@ fn width(history: &History) -> usize {
     most.unsigned_abs() as usize
 }
 
-fn order_speed(count: usize, keys: u64) -> String {
+/// The same operations, in no order.
+fn shuffled(history: &History, keys: u64) -> History {
+    let mut dice = Dice(9);
+    let mut operations = history.operations().to_vec();
+    for at in (1..operations.len()).rev() {
+        operations.swap(at, dice.below(at as u64 + 1) as usize);
+    }
+    let mut all = History::new();
+    if (0..keys).any(|key| all.key(&key.to_string()).is_err()) {
+        return all;
+    }
+    operations.into_iter().for_each(|operation| all.push(operation));
+    all
+}
+
+fn order_speed(count: usize, keys: u64, shuffled: bool) -> String {
     let mut dice = Dice(7);
     let mut history = History::new();
     let names: Vec<u32> = (0..keys).filter_map(|key| history.key(&key.to_string()).ok()).collect();
@@ -152,9 +192,11 @@ fn order_speed(count: usize, keys: u64) -> String {
         };
         history.done(dice.below(10) as u32, *key, times, input, Value::Int(output as i64));
     }
+    let history = if shuffled { self::shuffled(&history, keys) } else { history };
     let start = Instant::now();
+    let before = busy_time(start);
     let checked = order::check(&history);
-    let time = start.elapsed();
+    let (wall, time) = (start.elapsed(), busy_time(start).saturating_sub(before));
     let rate = checked.operations as f64 / time.as_secs_f64();
-    format!("{time:>8.2?} {rate:>10.0} operations/s, {} violations", checked.count)
+    format!("{time:>8.2?} of a core ({wall:.2?}) {rate:>10.0} operations/s, {} violations", checked.count)
 }

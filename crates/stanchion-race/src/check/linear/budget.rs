@@ -85,7 +85,7 @@ impl Budget {
             return Err(Unknown::Steps);
         }
         self.spent += 1;
-        if self.spent % LOOK == 0 { self.look() } else { Ok(()) }
+        if self.spent.is_multiple_of(LOOK) { self.look() } else { Ok(()) }
     }
 
     pub(super) fn look(&self) -> Result<(), Unknown> {

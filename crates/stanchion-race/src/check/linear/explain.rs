@@ -1,7 +1,6 @@
 //! Which operations cannot be ordered: as few of them as are enough.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
 use std::time::Duration;
 
 use super::budget::{Budget, Limits, Unknown};
@@ -31,19 +30,16 @@ impl Violation {
     /// The violation in a few lines, for a person.
     #[must_use]
     pub fn story(&self, history: &History) -> String {
-        let mut text = String::new();
         let show =
             |at: &usize| history.operations().get(*at).map_or(String::new(), |one| history.show(one).to_string());
         let many = if self.core.len() == 1 { "This operation" } else { "These operations" };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "key {:?}: {many} cannot be ordered:", history.name(self.key)).is_ok();
+        let mut text = format!("key {:?}: {many} cannot be ordered:\n", history.name(self.key));
         for at in &self.core {
             let mark = if *at == self.failing { "   <- no place for this answer" } else { "" };
-            let _ = writeln!(text, "  {}{mark}", show(at)).is_ok();
+            text.push_str(&format!("  {}{mark}\n", show(at)));
         }
         let before = self.before.join(", or ");
-        let _ = writeln!(text, "Before: {before}. {} operations that returned earlier can be ordered.", self.prefix)
-            .is_ok();
+        text.push_str(&format!("Before: {before}. {} operations that returned earlier can be ordered.\n", self.prefix));
         text
     }
 }

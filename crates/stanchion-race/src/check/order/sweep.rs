@@ -118,10 +118,10 @@ impl Sweep {
             for touch in group {
                 let version = if touch.reads { Some(touch.version).filter(|_| !known) } else { touch.base };
                 // Nearly every base is the version before.
-                if let Some(version) = version.filter(|version| *version != 0 && (touch.reads || *version != before)) {
-                    if touch.reads || !written(version) {
-                        seen.push((version, touch.ret, touch.at));
-                    }
+                if let Some(version) = version.filter(|version| *version != 0 && (touch.reads || *version != before))
+                    && (touch.reads || !written(version))
+                {
+                    seen.push((version, touch.ret, touch.at));
                 }
             }
             if known {

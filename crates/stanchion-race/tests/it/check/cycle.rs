@@ -15,7 +15,7 @@ fn history(rows: &[Row<'_>]) -> History {
         let inputs = [(saw, Input::Load { token: 0 }), (wrote, Input::Store { token: 0, base: None })];
         for (all, input) in inputs {
             for (key, version) in all {
-                let key = history.key(key).unwrap();
+                let key = history.key(key).expect("room for a key");
                 history.push(Operation { client, key, call, ret, input, output: Value::Int(*version) });
             }
         }

@@ -29,7 +29,7 @@ fn cas(from: i64, to: i64) -> Input {
 /// One key; every row is (client, call, return, input, output).
 fn history(rows: &[(u32, u64, u64, Input, Value)]) -> History {
     let mut history = History::new();
-    let key = history.key("k").unwrap();
+    let key = history.key("k").expect("room for a key");
     for (client, call, ret, input, output) in rows.iter().copied() {
         history.push(Operation { client, key, call, ret, input, output });
     }

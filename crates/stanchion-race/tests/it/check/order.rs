@@ -17,7 +17,7 @@ fn load(token: u64) -> Input {
 /// One key; every row is (call, return, input, token or version that was given).
 fn history(rows: &[(u64, u64, Input, i64)]) -> History {
     let mut history = History::new();
-    let key = history.key("k").unwrap();
+    let key = history.key("k").expect("room for a key");
     for (call, ret, input, output) in rows.iter().copied() {
         history.push(Operation { client: 1, key, call, ret, input, output: Value::Int(output) });
     }
@@ -133,7 +133,7 @@ proptest! {
         steps in prop::collection::vec((0..5u8, 0..40u64, 0..40u64, prop::bool::weighted(0.1)), 0..200),
     ) {
         let mut history = History::new();
-        let key = history.key("k").unwrap();
+        let key = history.key("k").expect("room for a key");
         let (mut version, mut token, mut clock) = (0u64, 0u64, 100);
         for (step, before, after, lost) in steps {
             clock += 10;

@@ -11,7 +11,7 @@ use super::brute;
 
 fn history(operations: Vec<Operation>) -> History {
     let mut history = History::new();
-    let key = history.key("k").unwrap();
+    let key = history.key("k").expect("room for a key");
     operations.into_iter().for_each(|operation| history.push(Operation { key, ..operation }));
     history
 }
