@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod check;
 mod oracle;
 mod recorder;
 mod run;

@@ -1,6 +1,7 @@
-//! Races against real targets, and targets that are none.
+//! Races against real targets, and targets that are none; histories that are right and wrong.
 
 mod bad_targets;
+mod check;
 mod http;
 mod memory;
 mod support;

@@ -1,0 +1,6 @@
+mod brute;
+mod cycle;
+mod linear;
+mod lines;
+mod order;
+mod random;
