@@ -12,7 +12,10 @@ pub(crate) const CODES: &[(u8, &str)] = &[
         1,
         "`audit`: something was found; `demo`: a guarded call was lost; `doctor`: a promise does not hold; `memory check`, `memory repair`: the file is damaged; `memory import`: a part was not understood; `race`: a race was found",
     ),
-    (2, "the command line is wrong; `audit`: or the configuration, the baseline, a model file; `race`: or the specification, the schedule"),
+    (
+        2,
+        "the command line is wrong; `audit`: or the configuration, the baseline, a model file; `race`: or the specification, the schedule",
+    ),
     (
         3,
         "`audit`: something could not be analysed, and in the rest nothing was found; `doctor --strict`: something is weak; `race`: nothing can be said",
