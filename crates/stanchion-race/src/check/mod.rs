@@ -29,5 +29,5 @@ mod lines;
 pub mod model;
 pub mod order;
 
-pub use history::{Full, History, Input, OPEN, Operation, Value};
+pub use history::{Full, History, Input, OPEN, Operation, Shown, Value};
 pub use lines::BadLine;

@@ -60,7 +60,11 @@ impl Track {
     ) -> Result<Self, TooWide> {
         let mut track = Track::default();
         let mut all: Vec<Item> = operations
-            .map(|(at, operation)| Item { at, operation, reads_only: model.reads_only(&operation), twin: None })
+            .map(|(at, mut operation)| {
+                // Nothing returns before its call, whatever the clocks say.
+                operation.ret = operation.ret.max(operation.call);
+                Item { at, operation, reads_only: model.reads_only(&operation), twin: None }
+            })
             .collect();
         let last = all.iter().map(|item| item.operation).filter(|one| !one.is_open()).map(|one| one.ret).max();
         // An open operation that only reads explains nothing; nor does one that was called after the last answer.

@@ -60,6 +60,8 @@ fn registers_that_are_right_pass() {
     // Two reads that overlap a write may see both values, in this order.
     passes(&register, &[(1, 0, 9, write(1), NONE), (2, 1, 2, Input::Read, NONE), (2, 3, 4, Input::Read, int(1))]);
     passes(&register, &[(1, 0, 9, cas(1, 2), YES), (2, 0, 9, write(1), NONE), (3, 10, 11, Input::Read, int(2))]);
+    // A return before the call, by a clock that was set, is one at the call.
+    passes(&register, &[(1, 5, 1, write(1), NONE), (2, 4, 5, Input::Read, NONE), (2, 6, 2, Input::Read, int(1))]);
     // Operations that meet in one instant may be in either order.
     passes(&register, &[(1, 0, 5, write(1), NONE), (2, 5, 6, Input::Read, NONE)]);
 }

@@ -65,6 +65,8 @@ fn any_json_value_can_be_compared() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_input_makes_the_reader_panic(text in r#"(\{|\}|"client"|"do"|:|,|1|"read"|[a-z"\\]|\n){0,40}"#) {
         drop(History::parse(&text));

@@ -61,6 +61,8 @@ fn reads_are_neither_stale_nor_from_the_future() {
         &[(0, 1, store(0, None), 1), (2, 5, store(0, None), 2), (6, 7, load(0), 1)],
         &[(Kind::StaleRead, 2, Some(1))],
     );
+    // What only touches is concurrent.
+    finds(&[(0, 1, store(0, None), 1), (2, 5, store(0, None), 2), (5, 7, load(0), 1)], &[]);
     // Two readers: the second must not see less than the first.
     finds(
         &[(0, 1, store(0, None), 1), (2, 50, store(0, None), 2), (3, 4, load(0), 2), (6, 7, load(0), 1)],
@@ -104,6 +106,9 @@ fn no_write_is_acknowledged_below_a_token_that_was_seen() {
 #[test]
 fn a_write_that_replaces_one_it_has_not_seen_is_a_lost_update() {
     finds(&[(0, 9, store(0, 0), 1), (0, 9, store(0, 0), 2)], &[(Kind::LostUpdate, 1, Some(0))]);
+    // Also with a version of an unknown write between them.
+    let between = [(0, 1, store(0, None), 1), (0, OPEN, store(0, None), 0), (2, 3, load(0), 2), (4, 5, store(0, 0), 3)];
+    finds(&between, &[(Kind::LostUpdate, 3, Some(0))]);
     finds(&[(0, 9, store(0, 0), 1), (0, 9, store(0, 1), 2), (0, 9, store(0, None), 3)], &[]);
 }
 
@@ -128,6 +133,8 @@ fn keys_do_not_mix_and_only_so_many_violations_are_kept() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn what_a_fenced_store_did_is_ordered(
         steps in prop::collection::vec((0..5u8, 0..40u64, 0..40u64, prop::bool::weighted(0.1)), 0..200),
