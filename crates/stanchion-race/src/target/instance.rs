@@ -77,8 +77,14 @@ impl Instance {
     pub(crate) async fn trouble(&self) -> Option<String> {
         let mut live = self.live.write().await;
         let live = live.as_mut()?;
-        let ended = live.process.as_mut().and_then(Process::ended);
-        ended.or_else(|| live.link.trouble())
+        let trouble = live.link.trouble();
+        let ended = match live.process.as_mut() {
+            // Its output ends a moment before the process does, and how that ended says more.
+            Some(process) if trouble.is_some() => process.ends_soon().await,
+            Some(process) => process.ended(),
+            None => None,
+        };
+        ended.or(trouble)
     }
 }
 
