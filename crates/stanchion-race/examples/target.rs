@@ -96,7 +96,8 @@ fn counter(port: &str, file: &Path, is_sound: bool) -> Result<()> {
         let _held = is_sound.then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
         let value = read() + 1;
         busy(Duration::from_millis(1));
-        let temporary = file.with_extension(format!("{:?}", std::thread::current().id()));
+        let temporary = file.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
+        // stanchion-audit: ignore RC201 -- by purpose: the race tester has to find what a lock of one process leaves open
         let written = std::fs::write(&temporary, value.to_string()).and_then(|()| std::fs::rename(&temporary, &file));
         written.map_or((500, "{}".into()), |()| (200, format!("{{\"value\":{value}}}")))
     })
