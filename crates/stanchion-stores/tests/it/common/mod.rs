@@ -53,6 +53,11 @@ pub(crate) async fn separate_client(url: String) -> Client {
     Client::new(opened.locks, opened.records).separate()
 }
 
+/// A namespace of its own: what a test does to all fences of one must not reach another test on the same server.
+pub(crate) fn own_namespace() -> String {
+    format!("ns={}", Owner::random().to_hex())
+}
+
 /// Opens clients of `url`; what is kept, such as the server, lives as long as the factory.
 pub(crate) fn factory_of<Opening: Future<Output = Client> + Send + 'static>(
     kept: impl Send + Sync + 'static,

@@ -17,7 +17,7 @@ use stanchion_testkit::conformance::{Faults, StoreFactory};
 use stanchion_testkit::engines::{Consul, Shared};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
-use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+use crate::common::{factory_of, key, open, own_namespace, refused, request, separate_client, waiting};
 
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -71,7 +71,7 @@ async fn server() -> Shared<Consul> {
 async fn consul_server() -> StoreFactory {
     let server = server().await;
     let proxy = Arc::new(FaultProxy::start(server.addr(), Protocol::Http).await);
-    let url = format!("{}?lock_delay=0s", server.url_at(proxy.port()));
+    let url = format!("{}?lock_delay=0s&{}", server.url_at(proxy.port()), own_namespace());
     factory_of(server, url, separate_client).patience(PATIENCE).faults(Writes(proxy))
 }
 

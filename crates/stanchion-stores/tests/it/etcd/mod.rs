@@ -15,7 +15,7 @@ use stanchion_testkit::conformance::StoreFactory;
 use stanchion_testkit::engines::{Etcd, Shared};
 use stanchion_testkit::{FaultProxy, Protocol};
 
-use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+use crate::common::{factory_of, key, open, own_namespace, refused, request, separate_client, waiting};
 
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,7 +35,7 @@ async fn revoke(server: &Etcd, lease: &str) {
 async fn etcd_server() -> StoreFactory {
     let server = Shared::<Etcd>::get().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::Grpc).await;
-    let url = server.url_at(proxy.port());
+    let url = format!("{}?{}", server.url_at(proxy.port()), own_namespace());
     factory_of(server, url, separate_client).faults(proxy)
 }
 

@@ -13,7 +13,7 @@ use stanchion_testkit::conformance::{Faults, StoreFactory};
 use stanchion_testkit::engines::{Shared, ZooKeeper};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol};
 
-use crate::common::{factory_of, key, open, refused, request, separate_client, waiting};
+use crate::common::{factory_of, key, open, own_namespace, refused, request, separate_client, waiting};
 
 /// How long a test waits for what must come; only failures take that long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,7 +54,7 @@ impl Faults for Wire {
 async fn zookeeper_server() -> StoreFactory {
     let server = Shared::<ZooKeeper>::get().await;
     let proxy = FaultProxy::start(server.addr(), Protocol::ZooKeeper).await;
-    let url = server.url_at(proxy.port());
+    let url = format!("{}?{}", server.url_at(proxy.port()), own_namespace());
     factory_of(server, url, separate_client).faults(Wire(proxy))
 }
 
