@@ -121,3 +121,25 @@ pub(crate) fn is_option(verb: &str, command: &[std::ffi::OsString]) -> bool {
     say(&format!("hint: {}", options(verb)));
     true
 }
+
+/// Ctrl-C, or SIGTERM from a supervisor: the code of whoever was ended by it.
+#[cfg(unix)]
+pub(crate) async fn signalled() -> u8 {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => 130,
+        _ = terminate.recv() => 143,
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn signalled() -> u8 {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 130,
+        Err(_) => std::future::pending().await,
+    }
+}

@@ -19,6 +19,7 @@ mod race_verb;
 mod run;
 mod serve;
 mod store;
+mod values;
 mod wrap;
 
 use std::process::ExitCode;

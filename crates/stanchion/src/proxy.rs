@@ -11,7 +11,7 @@ use stanchion_http::layer::{Meaning, Principal, RoutePolicy};
 use stanchion_http::proxy::Proxy;
 
 use crate::cli::{Cli, ProxyArgs};
-use crate::exit::say;
+use crate::exit::{say, signalled};
 use crate::store;
 
 /// How often old answers are dropped and dead calls marked.
@@ -112,19 +112,9 @@ fn route(args: &ProxyArgs, name: &str, policy: Policy) -> Result<RoutePolicy> {
     Ok(args.locks.iter().fold(route, |route, template| route.lock(template.clone(), args.lock_wait)))
 }
 
-/// Ctrl-C, or SIGTERM from a supervisor.
+/// Until a signal asks to end.
 pub(crate) async fn stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await.unwrap_or_default();
+    signalled().await;
     say("stanchion: stopping; what runs may end");
 }
 

@@ -1,12 +1,14 @@
 //! `race`: makes the calls of a specification at the same time, and says what is left. The work is `stanchion-race`.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use stanchion_core::Result;
 use stanchion_race::{Options, Schedule, Spec, Verdict, race};
 
-use crate::exit::{escaped, print, say};
+use crate::exit::{escaped, print, say, signalled};
 
 /// What the user said cannot be followed.
 const WRONG: u8 = 2;
@@ -27,7 +29,7 @@ Exit codes:
     2  the command line, the specification or the schedule is wrong
     3  nothing can be said: the target does not start, hangs, or cannot be read back, or the specification does not fit it
 
-docs/race-spec.md says how a specification is written; `stanchion audit --emit-probe DIR` writes one for each finding that it can.
+docs/race.md begins, docs/race-spec.md says how a specification is written; `stanchion audit --emit-probe DIR` writes one for each finding that it can.
 Processes are started only as the file says, and requests go to this machine only unless --allow-remote names another.";
 
 /// What `race` can be told.
@@ -66,7 +68,7 @@ pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
     // Whoever is interrupted ends what it has started: the processes are in groups of their own.
     let verdict = tokio::select! {
         verdict = race(&spec, &options) => verdict,
-        code = interrupted() => return Ok(code),
+        code = signalled() => return Ok(code),
     };
     if let Some(wrong) = save(args, &verdict) {
         say(&escaped(&wrong));
@@ -92,11 +94,12 @@ fn read(args: &RaceArgs) -> std::result::Result<(Spec, Option<Schedule>), String
 
 fn file(path: &Path) -> std::result::Result<String, String> {
     let cannot = |why: &dyn std::fmt::Display| format!("error: {} cannot be read: {why}", path.display());
-    let size = std::fs::metadata(path).map_err(|error| cannot(&error))?.len();
-    if size > FILE_MAX {
-        return Err(cannot(&"it is larger than 64 MiB"));
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
+    match read.map_err(|error| cannot(&error))? {
+        read if read as u64 > FILE_MAX => Err(cannot(&"it is larger than 64 MiB")),
+        _ => Ok(text),
     }
-    std::fs::read_to_string(path).map_err(|error| cannot(&error))
 }
 
 /// Why the schedule could not be kept. Without a race there is none.
@@ -104,26 +107,4 @@ fn save(args: &RaceArgs, verdict: &Verdict) -> Option<String> {
     let (path, minimal) = args.save.as_deref().zip(verdict.minimal.as_ref())?;
     let written = std::fs::write(path, minimal.schedule.to_json() + "\n");
     written.err().map(|error| format!("error: {} cannot be written: {error}", path.display()))
-}
-
-/// The code of whoever was ended by a signal.
-#[cfg(unix)]
-async fn interrupted() -> u8 {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => 130,
-        _ = terminate.recv() => 143,
-    }
-}
-
-#[cfg(not(unix))]
-async fn interrupted() -> u8 {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => 130,
-        Err(_) => std::future::pending().await,
-    }
 }

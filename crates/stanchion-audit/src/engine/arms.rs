@@ -65,7 +65,7 @@ pub(super) struct Change {
 }
 
 /// What one arm has assigned: the place, what was there, and what is there at its end.
-pub(super) type Made = Vec<(Change, Value)>;
+pub(super) type Assigned = Vec<(Change, Value)>;
 
 impl Engine<'_> {
     /// Runs `body` as one arm of a branch, which may be taken or not.
@@ -82,7 +82,7 @@ impl Engine<'_> {
         arm: u16,
         guard: &Origins,
         body: impl FnOnce(&mut Self) -> T,
-    ) -> (T, Made) {
+    ) -> (T, Assigned) {
         let (path, guards) = (self.here.path.len(), self.here.guards.len());
         let (present, changes) = (self.here.present.len(), self.changes.len());
         self.here.path.push((branch, arm));
@@ -134,13 +134,13 @@ impl Engine<'_> {
     }
 
     /// What was assigned since then; what was there before is there again.
-    pub(super) fn taken_back(&mut self, mark: usize) -> Made {
+    pub(super) fn taken_back(&mut self, mark: usize) -> Assigned {
         let mut changes: Vec<Change> = self.changes.drain(mark.min(self.changes.len())..).collect();
         // The first of several knows what was there before the arm.
         changes.sort_by(|one, other| one.spot.key().cmp(&other.spot.key()));
         changes.dedup_by(|later, first| later.spot.key() == first.spot.key());
         let after = |change: Change| change.spot.get().map(|after| (change, after));
-        let made: Made = changes.into_iter().filter_map(after).collect();
+        let made: Assigned = changes.into_iter().filter_map(after).collect();
         for (change, _) in &made {
             change.spot.put(change.before.clone());
         }
@@ -148,10 +148,14 @@ impl Engine<'_> {
     }
 
     /// Behind the arms it is what one of them has assigned, or what was there before; `whole`: one of them was taken.
-    pub(super) fn either_of(&mut self, arms: impl IntoIterator<Item = Made, IntoIter: ExactSizeIterator>, whole: bool) {
+    pub(super) fn either_of(
+        &mut self,
+        arms: impl IntoIterator<Item = Assigned, IntoIter: ExactSizeIterator>,
+        whole: bool,
+    ) {
         let arms = arms.into_iter();
         let count = arms.len();
-        let mut all: Made = arms.flatten().collect();
+        let mut all: Assigned = arms.flatten().collect();
         all.sort_by(|(one, _), (other, _)| one.spot.key().cmp(&other.spot.key()));
         let mut all = all.into_iter().peekable();
         while let Some((Change { spot, before }, first)) = all.next() {
@@ -173,7 +177,7 @@ impl Engine<'_> {
 
 impl Engine<'_> {
     /// What somebody assigned who then left: the caller goes on with it, the rest of the call does not.
-    pub(super) fn left_behind(&mut self, made: Made) {
+    pub(super) fn left_behind(&mut self, made: Assigned) {
         for (Change { spot, before }, after) in made {
             let own = matches!(&spot, Spot::Var(scope, _) if !scope.is_module);
             let Some(now) = spot.get().filter(|_| !own) else { continue };

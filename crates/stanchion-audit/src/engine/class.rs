@@ -14,10 +14,10 @@ use crate::hir::{ClassId, ExprKind, Function, Language};
 pub(super) const BASES_DEEP: u32 = 8;
 
 /// What belongs to a class, by the number of the field.
-pub(super) type Statics = Rc<[(usize, Value)]>;
+pub(super) type Belongings = Rc<[(usize, Value)]>;
 
 /// An object that was made while files were loaded.
-pub(super) struct Made {
+pub(super) struct MadeEarly {
     /// What its constructor was given.
     given: Vec<(Option<Rc<str>>, Rc<str>)>,
     fields: Table<Value>,
@@ -180,7 +180,7 @@ impl Engine<'_> {
         let own =
             found.methods.iter().find(|(method, _)| method == "constructor").map(|(_, function)| (file, *function));
         if let Some((file, function)) = own.or_else(|| self.base_constructor(file, class)) {
-            // Made while one of its kind is being made: that one tells what it is like.
+            // MadeEarly while one of its kind is being made: that one tells what it is like.
             let same = |frame: &Frame| {
                 let of = frame.this.as_ref().and_then(Value::object).and_then(|object| object.class);
                 (frame.file, frame.function) == (file, function) && of == object.class
@@ -227,12 +227,12 @@ impl Engine<'_> {
         self.call_closure(&Rc::new(closure), args, site);
         let lasting = self.early.get(first..).is_some_and(|new| new.iter().any(super::Event::is_lasting));
         let fields = object.fields.borrow().clone();
-        self.made_early.insert(class, Made { given, fields, lasting });
+        self.made_early.insert(class, MadeEarly { given, fields, lasting });
         this
     }
 
     /// What belongs to a class and not to its objects: it is made once.
-    pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Statics {
+    pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Belongings {
         if let Some(known) = self.belongings.get(&(file, class)) {
             return Rc::clone(known);
         }
@@ -241,7 +241,7 @@ impl Engine<'_> {
         let Some(found) = self.module(file).classes.get(class) else { return Rc::from([]) };
         let scope = self.load(file);
         let may = share(self.early_left);
-        let all: Statics = self.before_all(may, |engine| {
+        let all: Belongings = self.before_all(may, |engine| {
             engine.frames.push(Frame::new(file, 0, Site { file, span: found.span }, None));
             let fields = found.fields.iter().enumerate().filter(|(_, field)| field.is_static);
             let values = fields.filter_map(|(index, field)| Some((index, field.value.as_ref()?)));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::absent::if_absent;
 use super::again::{compared, is_endless, is_retry};
-use super::arms::Made;
+use super::arms::Assigned;
 use super::caught::drops_promise;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -252,7 +252,7 @@ impl Engine<'_> {
         guard: &Origins,
         fails: bool,
         body: impl FnOnce(&mut Self) -> T,
-    ) -> (T, Made) {
+    ) -> (T, Assigned) {
         if !fails {
             return self.one_arm(branch, arm, guard, body);
         }

@@ -143,9 +143,9 @@ pub(crate) struct Engine<'p> {
     loaded: BTreeSet<usize>,
     instances: BTreeMap<(usize, ClassId), Value>,
     /// The last object of a class that was made while files were loaded.
-    made_early: BTreeMap<(usize, ClassId), class::Made>,
+    made_early: BTreeMap<(usize, ClassId), class::MadeEarly>,
     /// What belongs to a class from its declaration on.
-    belongings: BTreeMap<(usize, ClassId), class::Statics>,
+    belongings: BTreeMap<(usize, ClassId), class::Belongings>,
     /// The modelled type that a class extends.
     bases: BTreeMap<(usize, ClassId), Option<Rc<str>>>,
     /// What was assigned to classes themselves.

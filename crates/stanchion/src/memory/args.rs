@@ -45,7 +45,7 @@ pub(crate) struct PlaceArgs {
     pub(crate) name: Option<String>,
     /// What official readers of the file may meet: `append` can show them an unfinished last line, `strict` always replaces the
     /// file, which takes longer the larger it is
-    #[arg(long, global = true, value_name = "append|strict", default_value = "append", value_parser = crate::cli::parse::<Compat>)]
+    #[arg(long, global = true, value_name = "append|strict", default_value = "append", value_parser = crate::values::parse::<Compat>)]
     pub(crate) compat: Compat,
     /// How long a write waits for those of other processes
     #[arg(long, global = true, value_name = "TIME", default_value = "20s", value_parser = wait)]

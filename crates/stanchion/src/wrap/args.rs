@@ -19,7 +19,7 @@ pub(crate) struct WrapArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) dedupe: Option<Duration>,
     /// What every tool that is not read-only locks [default: one lock for the server]
-    #[arg(long, value_name = "NAME", value_parser = crate::cli::parse::<Key>)]
+    #[arg(long, value_name = "NAME", value_parser = crate::values::parse::<Key>)]
     pub(crate) lock: Option<Key>,
     /// Take no lock unless a rule of the policy says so
     #[arg(long, conflicts_with = "lock")]

@@ -70,27 +70,23 @@ pub trait Model {
     fn step(&self, state: &Self::State, operation: &Operation) -> Option<Self::State>;
 
     /// Whether the operation, with this answer, leaves *every* state as it is. Such operations cost nearly nothing.
-    fn reads_only(&self, operation: &Operation) -> bool {
-        let _ = operation;
+    fn reads_only(&self, _operation: &Operation) -> bool {
         false
     }
 
     /// Whether two operations, with their answers, can always be exchanged: in every state, both orders are possible or
     /// neither is, and both end in the same state. Asked only with [`Model::COMMUTES`].
-    fn commute(&self, one: &Operation, other: &Operation) -> bool {
-        let _ = (one, other);
+    fn commute(&self, _one: &Operation, _other: &Operation) -> bool {
         false
     }
 
     /// Operations of different parts of one key cannot influence each other and are checked apart.
-    fn part(&self, operation: &Operation) -> Value {
-        let _ = operation;
+    fn part(&self, _operation: &Operation) -> Value {
         Value::None
     }
 
     /// The state in words.
-    fn words(&self, state: &Self::State, history: &History) -> String {
-        let _ = history;
+    fn words(&self, state: &Self::State, _history: &History) -> String {
         format!("{state:?}")
     }
 }
