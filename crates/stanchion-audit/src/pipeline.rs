@@ -128,7 +128,6 @@ pub fn audit_and_tell(
     let (mut left_out, mut partly) = (notes.len(), 0);
     let (code, configs): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(|file| file.dialect.is_some());
     let code: Vec<_> = code.into_iter().filter(|file| config.covers(&file.path)).collect();
-    let deployment = Deployment::read(configs.iter().chain(&code).map(|file| (file.path.as_str(), file.text.as_str())));
     let (done, total) = (AtomicUsize::new(0), code.len());
     let tick = |doing| tell(Progress { doing, done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
     let findings = threads()?.install(|| {
@@ -137,7 +136,8 @@ pub fn audit_and_tell(
             tick("parsing");
             module
         });
-        let modules: Vec<_> = modules.collect();
+        let texts = configs.iter().chain(&code).map(|file| (file.path.as_str(), file.text.as_str()));
+        let (deployment, modules): (_, Vec<_>) = rayon::join(|| Deployment::read(texts), || modules.collect());
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
@@ -185,9 +185,9 @@ pub fn audit_and_tell(
         }
         let files = program.len();
         program.free();
-        (findings, texts, lines, files, looked.subjects)
+        (findings, texts, lines, files, looked.subjects, deployment)
     });
-    let (findings, texts, lines, files, subjects) = findings;
+    let (findings, texts, lines, files, subjects, deployment) = findings;
     let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis, left_out, partly };

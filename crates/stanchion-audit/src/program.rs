@@ -7,6 +7,9 @@ use rayon::prelude::*;
 use crate::hir::{ClassId, Import, Imported, Language, Module};
 use crate::resolve::{Resolver, Target};
 
+/// Files that are freed by one thread, one after the other.
+const FREED_TOGETHER: usize = 256;
+
 /// A file that was understood.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -71,9 +74,13 @@ impl Program {
         Self { paths, modules, imports, resolver, implemented, asked }
     }
 
-    /// Gives the memory back: of many files, that takes several cores.
+    /// Gives the memory back, behind whoever goes on meanwhile: of many files, that takes a while.
     pub(crate) fn free(self) {
-        self.modules.into_par_iter().for_each(drop);
+        let mut modules = self.modules;
+        while !modules.is_empty() {
+            let some = modules.split_off(modules.len().saturating_sub(FREED_TOGETHER));
+            rayon::spawn(move || drop(some));
+        }
     }
 
     pub(crate) fn module(&self, file: usize) -> &Module {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::name::named;
+use super::name::joined;
 use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
 
@@ -141,7 +141,7 @@ impl Engine<'_> {
         self.made.remove(&value.name);
         let value = &if object.shared { value.shared() } else { value.clone() };
         if object.shared && !self.here.early {
-            self.memory_written(&named(&format_args!("{}.{name}", of.name)), value, span);
+            self.memory_written(&joined(&[&of.name, ".", name]), value, span);
         }
         if self.language(self.file()) == Language::Go {
             self.note_field(object, name, value);

@@ -10,6 +10,8 @@ pub(super) const DEEP_MOST: u32 = 3_000;
 pub(super) const CALLS_DEEP: usize = 12;
 /// Expressions and statements of one entry point.
 pub(super) const STEPS_MOST: u32 = 60_000;
+/// The same of what a script does, while it is loaded.
+pub(super) const SCRIPT_STEPS: u32 = 6_000;
 /// All files together may take so many for what is no entry point: for functions that nobody here calls, of which
 /// libraries consist and of which each leads through most of the library; and as many for loading files and making objects.
 /// Each file has its share, at least and at most so much, and each function may take a quarter of what is left of that.
@@ -19,6 +21,8 @@ pub(super) const FILE_STEPS: (u32, u32) = (6_000, 240_000);
 pub(super) const LINE_STEPS: u32 = 16;
 /// And so many in any case.
 const STEPS_LEAST: u32 = 400;
+/// A function that nobody calls, and that has done nothing yet but change memory, takes no more than so many.
+pub(super) const QUIET_STEPS: u32 = 1_500;
 /// The same of all entry points of a file together: handlers inside of handlers are entry points each.
 const WORK_MOST: u32 = 3_000_000;
 /// Events of one entry point.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::eval::is_javascript;
 use super::event::{Scope, What};
 use super::exec::Flow;
-use super::name::{Joined, word};
+use super::name::{called, word};
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, CALLS_DEEP, Engine, Frame, Site};
 use crate::hir::{Call, Expr, ExprKind, Function, Language, Span};
@@ -101,7 +101,7 @@ impl Engine<'_> {
                 let of = self.eval(of, scope);
                 if let Some(object) = of.object() {
                     let old = object.fields.borrow().get(name.as_str()).cloned();
-                    let new = old.unwrap_or_else(|| Value::unknown(format_args!("{}.{name}", of.name))).from(origins);
+                    let new = old.unwrap_or_else(|| Value::joined(&[&of.name, ".", name])).from(origins);
                     self.add_to_field(object, name, new);
                 }
             }
@@ -188,7 +188,7 @@ impl Engine<'_> {
             self.made.remove(&arg.name);
             if let Some(closure) = arg.closure() {
                 let closure = Rc::clone(closure);
-                let given = Value::unknown(format_args!("{}[]", callee.name)).from(&before);
+                let given = Value::joined(&[&callee.name, "[]"]).from(&before);
                 let branch = self.new_branch();
                 let back = self.arm(branch, 0, &Origins::default(), |engine| {
                     engine.call_closure(&closure, vec![(None, given.clone()), (None, given)], engine.site(span))
@@ -196,8 +196,8 @@ impl Engine<'_> {
                 origins = origins.with(&back.deep_origins());
             }
         }
-        let names = Joined(args.iter().map(|(_, arg)| &*arg.name));
-        Value::unknown(format_args!("{}({names})", callee.name)).from(&origins)
+        let name = called(&callee.name, args.iter().map(|(_, arg)| &*arg.name));
+        Value { origins, shape: Shape::Unknown, name }
     }
 
     pub(super) fn call_closure(&mut self, closure: &Rc<Closure>, args: Args, site: Site) -> Value {
@@ -214,7 +214,7 @@ impl Engine<'_> {
         let again = self.frames.iter().filter(|frame| (frame.file, frame.function) == (file, function)).count();
         if self.frames.len() >= CALLS_DEEP || again > 1 || !self.step() {
             let origins = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
-            return Value::unknown(format_args!("{}()", found.name)).from(&origins);
+            return Value::joined(&[&found.name, "()"]).from(&origins);
         }
         // A context manager that is called outside of `with` does nothing yet.
         if at_yield.is_none() && found.is_generator && is_decorated(&self.words().managers, &found.decorators) {
@@ -330,7 +330,7 @@ impl Engine<'_> {
                 (Some(given), _) => given,
                 (None, Some(default)) => self.eval(default, scope),
                 (None, None) => match &param.pattern {
-                    crate::hir::Pattern::Name(name) => Value::unknown(format_args!("${name}")),
+                    crate::hir::Pattern::Name(name) => Value::joined(&["$", name]),
                     _ => Value::unknown("$argument"),
                 },
             };

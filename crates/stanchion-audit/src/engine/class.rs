@@ -41,7 +41,7 @@ impl Engine<'_> {
                     let site = Site { file: at.0, span: found.span };
                     return Some(self.call_closure(&Rc::new(closure), Vec::new(), site));
                 }
-                let plain = Value::of(Shape::Func(Rc::new(closure)), format_args!("{}.{name}", this.name));
+                let plain = Value::member(Shape::Func(Rc::new(closure)), &this.name, name);
                 let function = self.module(at.0).functions.get(*function)?;
                 return Some(self.wrapped_method(at.0, function, plain));
             }
@@ -85,7 +85,7 @@ impl Engine<'_> {
             let scope = self.load(file);
             let this = self.instances.get(&(file, class)).cloned();
             let closure = Closure { file, function: *function, scope, this };
-            return Value::of(Shape::Func(Rc::new(closure)), format_args!("{}.{name}", of.name));
+            return Value::member(Shape::Func(Rc::new(closure)), &of.name, name);
         }
         if let Some(statics) = self.statics.get(&(file, class)).cloned()
             && statics.option(name).is_some()
@@ -120,9 +120,7 @@ impl Engine<'_> {
                 }
                 match self.base(file, class) {
                     Some((file, class)) => self.static_of(file, class, name, of, depth),
-                    None => {
-                        Value::of(Shape::Method(Rc::new(of.clone()), word(name)), format_args!("{}.{name}", of.name))
-                    }
+                    None => Value::member(Shape::Method(Rc::new(of.clone()), word(name)), &of.name, name),
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::fields::{LIST_MOST, put_there, with_rest};
-use super::name::{Joined, named, word};
+use super::name::{Joined, joined, named, word};
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
@@ -117,7 +117,7 @@ impl Engine<'_> {
                     let of = self.eval(of, &inner);
                     let of = self.gone_through(of, expr.span);
                     origins = origins.with(&of.deep_origins());
-                    let item = Value::unknown(format_args!("{}[]", of.name)).from(&of.deep_origins());
+                    let item = Value::joined(&[&of.name, "[]"]).from(&of.deep_origins());
                     self.assign(pattern, &item, &inner, true);
                 }
                 for cond in conds {
@@ -190,7 +190,7 @@ impl Engine<'_> {
                 if let Some(found) = found {
                     let found = self.as_method(found, of).from(&of.origins);
                     if object.shared && !self.here.early && self.is_read(&found) {
-                        return self.memory_read(&named(&format_args!("{}.{name}", of.name)), found, span);
+                        return self.memory_read(&joined(&[&of.name, ".", name]), found, span);
                     }
                     return found;
                 }
@@ -201,9 +201,9 @@ impl Engine<'_> {
                 }
                 if let Some(api) = &object.api {
                     let base = Value::of(Shape::Api(Rc::clone(api)), &of.name);
-                    return Value::of(Shape::Method(Rc::new(base), word(name)), format_args!("{}.{name}", of.name));
+                    return Value::member(Shape::Method(Rc::new(base), word(name)), &of.name, name);
                 }
-                let unknown = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
+                let unknown = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());
                 if object.shared && !self.here.early {
                     let name = Rc::clone(&unknown.name);
                     return self.memory_read(&name, unknown, span);
@@ -217,7 +217,7 @@ impl Engine<'_> {
             Shape::Either(several) => self.member_of_one(&Rc::clone(several), of, name, span),
             Shape::Class(file, class) => self.static_member(*file, *class, name, of),
             Shape::Package(package) => {
-                let path = named(&format_args!("{package}.{name}"));
+                let path = joined(&[package, ".", name]);
                 if name == "default" && is_javascript(language) {
                     return of.clone();
                 }
@@ -227,7 +227,7 @@ impl Engine<'_> {
                 })
             }
             Shape::Api(api) => {
-                let path = named(&format_args!("{}.{name}", of.name));
+                let path = joined(&[&of.name, ".", name]);
                 let kind = self.models.of_type(language, api);
                 if let Some(field) = kind.and_then(|kind| kind.fields.get(name)) {
                     return match field.strip_prefix('=') {
@@ -245,7 +245,7 @@ impl Engine<'_> {
             }
             Shape::List(items) if name == "length" => {
                 let origins = items.iter().fold(of.origins.clone(), |all, item| all.with(&item.deep_origins()));
-                Value::unknown(format_args!("{}.length", of.name)).from(&origins)
+                Value::joined(&[&of.name, ".length"]).from(&origins)
             }
             _ => {
                 let method = Shape::Method(Rc::new(of.clone()), word(name));
@@ -293,7 +293,7 @@ impl Engine<'_> {
             ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format_args!("{}", a * b)),
             ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format_args!("{}", a + b)),
             ("|", _, _) => Value::unknown(format_args!("{}|{}", left.name, right.name)),
-            _ => Value::unknown(format_args!("({}{op}{})", left.name, right.name)),
+            _ => Value::joined(&["(", &left.name, op, &right.name, ")"]),
         };
         value.from(&origins)
     }

@@ -131,7 +131,11 @@ impl Engine<'_> {
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
-            StmtKind::If { cond, then, other } => self.branch(cond, then, other, scope),
+            StmtKind::If { cond, then, other } => match self.script_steps(cond) {
+                Some(0) => Flow::Next,
+                Some(most) => self.bounded(most, |engine| engine.branch(cond, then, other, scope)),
+                None => self.branch(cond, then, other, scope),
+            },
             StmtKind::Loop(found) => self.repeat(found, stmt.span, scope),
             StmtKind::Try { body, handlers, otherwise, finally } => {
                 self.attempt(body, handlers, otherwise, finally, scope)
@@ -294,7 +298,7 @@ impl Engine<'_> {
             if found.is_async {
                 self.suspend(found.body.first().map_or_else(Default::default, |stmt| stmt.span));
             }
-            let item = Value::unknown(format_args!("{}[]", of.name)).from(&of.deep_origins());
+            let item = Value::joined(&[&of.name, "[]"]).from(&of.deep_origins());
             let item = match &of.shape {
                 Shape::List(items) if items.len() == 1 => items[0].clone(),
                 _ => item,

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::event::Site;
 use super::value::{Scope as Vars, Shape, Value};
-use super::{Engine, Frame, Here, STEPS_MOST, share};
-use crate::hir::{ClassId, Span};
+use super::{Engine, Frame, Here, SCRIPT_STEPS, STEPS_MOST, share};
+use crate::hir::{ClassId, Expr, ExprKind, Span};
 
 impl<'p> Engine<'p> {
     /// The variables of a module, after its own code has run.
@@ -28,6 +28,31 @@ impl<'p> Engine<'p> {
         });
         self.loaded.insert(file);
         scope
+    }
+
+    /// How much of what a script does is run while it is loaded: enough to see what it registers. All of it runs when the
+    /// script is an entry point; whoever only imports the file runs nothing of it.
+    pub(super) fn script_steps(&self, cond: &Expr) -> Option<u32> {
+        if !self.here.early || self.frames.last().is_none_or(|frame| frame.function != 0) {
+            return None;
+        }
+        let is =
+            |expr: &Expr, name: &str| matches!(&expr.kind, ExprKind::Name(text) | ExprKind::Str(text) if text == name);
+        let ExprKind::Binary { op, left, right } = &cond.kind else { return None };
+        let asks = op == "==" && is(left, "__name__") && is(right, "__main__");
+        asks.then(|| if self.files.contains(&self.file()) { SCRIPT_STEPS } else { 0 })
+    }
+
+    /// Does as much of `work` as `most` steps allow; a file in which that is not all is a script.
+    pub(super) fn bounded<T>(&mut self, most: u32, work: impl FnOnce(&mut Self) -> T) -> T {
+        let all = self.steps_most;
+        self.steps_most = all.min(self.steps.saturating_add(most));
+        let done = work(self);
+        if self.steps >= self.steps_most {
+            self.scripts.insert(self.file());
+        }
+        self.steps_most = all;
+        done
     }
 
     /// Does what is done before any entry point runs, apart from whatever is under way now.

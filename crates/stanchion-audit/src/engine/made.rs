@@ -6,7 +6,7 @@ use super::Engine;
 use super::call::Args;
 use super::event::What;
 use super::known::Known;
-use super::name::{named, word};
+use super::name::{joined, word};
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::{Language, Span};
 use crate::models::{Argument, Which, Words};
@@ -19,7 +19,7 @@ impl Engine<'_> {
         let (package, name) = usual.rsplit_once('.').unwrap_or(("", usual));
         let package = models.package(language, package);
         let made = models.made(language, path);
-        if let Some(kind) = made.or_else(|| models.made(language, &named(&format_args!("{package}.{name}")))) {
+        if let Some(kind) = made.or_else(|| models.made(language, &joined(&[package, ".", name]))) {
             let kind_name: Rc<str> = kind.name.as_str().into();
             return self.made(&kind_name, path, &args, is_new, span);
         }
@@ -135,7 +135,7 @@ impl Engine<'_> {
         if let Some(back) = self.duck(of, name, &args, span) {
             return back;
         }
-        let callee = Value::unknown(format_args!("{}.{name}", of.name)).from(&of.deep_origins());
+        let callee = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());
         self.call_unknown(&callee, args, span)
     }
 

@@ -48,7 +48,9 @@ mod wrap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
-use self::bounds::{CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, STEPS_MOST, share};
+use self::bounds::{
+    CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, QUIET_STEPS, SCRIPT_STEPS, STEPS_MOST, share,
+};
 pub(crate) use self::call::path_of;
 use self::event::same_or_new;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
@@ -164,6 +166,8 @@ pub(crate) struct Engine<'p> {
     steps: u32,
     /// How many of them the present entry point may take.
     steps_most: u32,
+    /// And how many as soon as it does something outside of memory.
+    steps_loud: u32,
     /// A file's share of [`PROGRAM_STEPS`], and what is left of all shares for loading.
     file_steps: u32,
     early_left: u32,
@@ -264,6 +268,7 @@ impl<'p> Engine<'p> {
             early_before: 0,
             steps: 0,
             steps_most: STEPS_MOST,
+            steps_loud: 0,
             file_steps,
             early_left,
             deep: 0,
@@ -326,6 +331,9 @@ impl<'p> Engine<'p> {
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
+        if resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory) {
+            self.steps_most = self.steps_most.max(self.steps_loud);
+        }
         let here = &self.here;
         // Most happens where the last thing happened.
         let last = if here.early { self.early.last() } else { self.events.last() };

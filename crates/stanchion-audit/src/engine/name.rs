@@ -45,10 +45,41 @@ pub(super) fn forget() {
 
 /// The name of a value, cut if it is long.
 pub(super) fn named(name: &dyn fmt::Display) -> Rc<str> {
+    written(|text| {
+        // A string takes everything.
+        write!(text, "{name}").ok();
+    })
+}
+
+/// The same of parts that follow each other: most names are made of other names, and this is quicker.
+pub(super) fn joined(parts: &[&str]) -> Rc<str> {
+    written(|text| parts.iter().for_each(|part| text.push_str(part)))
+}
+
+/// `callee(one,other)`; further arguments are left out when it has become long.
+pub(super) fn called<'a>(callee: &str, args: impl Iterator<Item = &'a str>) -> Rc<str> {
+    written(|text| {
+        text.push_str(callee);
+        text.push('(');
+        let start = text.len();
+        for (index, arg) in args.enumerate() {
+            if text.len() - start > 4 * NAME_MOST {
+                text.push('…');
+                break;
+            }
+            if index > 0 {
+                text.push(',');
+            }
+            text.push_str(arg);
+        }
+        text.push(')');
+    })
+}
+
+fn written(write: impl FnOnce(&mut String)) -> Rc<str> {
     let mut text = PLACE.take();
     text.clear();
-    // A string takes everything.
-    write!(text, "{name}").ok();
+    write(&mut text);
     let made = cut(&text);
     PLACE.set(text);
     made
@@ -98,6 +129,14 @@ mod tests {
         let long = |end: &str| named(&format_args!("{}{end}", "x".repeat(2 * NAME_MOST)));
         assert!(long("a").len() <= NAME_MOST && long("a") != long("b") && long("a") == long("a"));
         assert!(Mark::Unique.is_in(&long(&format!("{}1", Mark::Unique))));
+    }
+
+    #[test]
+    fn parts_and_calls_are_named_as_if_they_were_formatted() {
+        assert_eq!((joined(&["a", ".", "b"]), joined(&[])), (named(&"a.b"), named(&"")));
+        assert_eq!(called("f", ["a", "b"].into_iter()), named(&format_args!("f({})", Joined(["a", "b"].into_iter()))));
+        assert_eq!(called("f", std::iter::empty()), named(&"f()"));
+        assert!(called("f", std::iter::repeat_n("abc", 10_000)).len() <= NAME_MOST);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::name::{Joined, named, word};
+use super::name::{Joined, joined, word};
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, Span};
 
@@ -32,7 +32,7 @@ impl Engine<'_> {
                     }
                     // More than this is left out of a name anyway.
                     if names.len() < NAMES_MOST {
-                        names.push(named(&format_args!("{name}:{}", value.name)));
+                        names.push(joined(&[name, ":", &value.name]));
                     }
                     object.fields.borrow_mut().insert(word(name), value);
                 }

@@ -8,7 +8,7 @@ use foldhash::HashSet;
 use super::eval::is_javascript;
 use super::event::{Site, What};
 use super::value::{Closure, Scope as Vars, Shape, Value};
-use super::{Engine, Entry, Frame, LINE_STEPS, Root, STEPS_MOST, Trace, share};
+use super::{Engine, Entry, Frame, LINE_STEPS, QUIET_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::each::each_in;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Language, Module, Span};
 use crate::program::Program;
@@ -80,10 +80,11 @@ impl Engine<'_> {
                 continue;
             }
             if let Some(root) = self.loose(file, function) {
-                self.steps_most = share(left);
+                self.steps_loud = share(left);
+                self.steps_most = self.steps_loud.min(QUIET_STEPS);
                 let trace = self.trace(root);
                 left = left.saturating_sub(self.steps);
-                self.steps_most = STEPS_MOST;
+                (self.steps_most, self.steps_loud) = (STEPS_MOST, 0);
                 each(trace);
                 // What it registers belongs to it.
                 while let Some(root) = self.roots.get(next).cloned() {
@@ -173,7 +174,7 @@ impl Engine<'_> {
         let params = function.map_or(&[][..], |function| &function.params[..]);
         let mut symbol = |param: &crate::hir::Param| match &param.pattern {
             crate::hir::Pattern::Name(name) => {
-                let mut value = Value::unknown(format_args!("${name}"));
+                let mut value = Value::joined(&["$", name]);
                 if let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(root.function.file, text))
                 {
                     value.shape = Shape::Api(kind.name.as_str().into());

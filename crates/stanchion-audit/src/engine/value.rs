@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use super::name::{cut, named, word};
+use super::name::{cut, joined, named, word};
 use super::table::Table;
 use crate::hir::{ClassId, FunctionId};
 
@@ -234,6 +234,16 @@ impl Value {
 
     pub(crate) fn of(shape: Shape, name: impl fmt::Display) -> Self {
         Self { origins: Origins::default(), shape, name: named(&name) }
+    }
+
+    /// Something unknown, by the parts of its name.
+    pub(crate) fn joined(parts: &[&str]) -> Self {
+        Self { origins: Origins::default(), shape: Shape::Unknown, name: joined(parts) }
+    }
+
+    /// Something of something: `of.name`.
+    pub(crate) fn member(shape: Shape, of: &str, name: &str) -> Self {
+        Self { origins: Origins::default(), shape, name: joined(&[of, ".", name]) }
     }
 
     pub(crate) fn text(text: &str) -> Self {

@@ -16,6 +16,8 @@ pub(crate) const DEPTH_MOST: u32 = 200;
 /// How often the parser may report progress, which it does after a fixed number of steps: so often whatever the text is,
 /// and so often for each KiB of it. Broken code has been seen to need 60 for a KiB.
 const REPORTS_MOST: (usize, usize) = (2_000, 200);
+/// Asking for the time takes longer than what lies between two reports.
+const REPORTS_BETWEEN: usize = 16;
 /// And for how long it may work: in what is no code, single steps can read on to the end of the file. Code of the largest
 /// size that is read takes half a second, and only the thread's own work counts: a busy machine does not change what is
 /// found.
@@ -45,7 +47,8 @@ impl<'a> Tree<'a> {
         let mut left = few.saturating_add((text.len() >> 10).saturating_mul(for_each));
         let mut stop = |_: &ParseState| {
             left = left.saturating_sub(1);
-            if left == 0 || clock.spent() >= time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let late = left % REPORTS_BETWEEN == 0 && clock.spent() >= time;
+            if left == 0 || late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut stop);
         let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();

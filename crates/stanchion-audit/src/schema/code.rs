@@ -1,5 +1,7 @@
 //! Unique keys that the program itself declares: SQL in its strings, and the classes of object mappers.
 
+use std::borrow::Cow;
+
 use super::Schema;
 use crate::hir::each::{each, each_in};
 use crate::hir::{Arg, Call, Class, Expr, ExprKind, Module};
@@ -58,14 +60,18 @@ impl Schema {
 }
 
 fn declares(text: &str) -> bool {
+    // Most texts are words.
+    if text.len() < "alter table".len() {
+        return false;
+    }
     let lower = text.to_ascii_lowercase();
     lower.contains("create table") || lower.contains("unique index") || lower.contains("alter table")
 }
 
 /// A text; what is put into it does not matter for its keys.
-fn text_of(expr: &Expr) -> Option<String> {
+fn text_of(expr: &Expr) -> Option<Cow<'_, str>> {
     match &expr.kind {
-        ExprKind::Str(text) => Some(text.clone()),
+        ExprKind::Str(text) => Some(text.into()),
         ExprKind::Template(parts) => {
             let part = |part: &Expr| if let ExprKind::Str(text) = &part.kind { text.clone() } else { "_hole".into() };
             Some(parts.iter().map(part).collect())
