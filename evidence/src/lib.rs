@@ -1,11 +1,12 @@
 //! What Stanchion promises, tried layer by layer.
 //!
 //! `cargo xtask evidence` runs every layer of [`LAYERS`] and writes `docs/evidence.md` from their reports.
-//! One layer alone: `cargo run --release -p stanchion-evidence -- LAYER --seed 7 --seconds 60`.
+//! One layer alone: `cargo run --profile evidence -p stanchion-evidence -- LAYER --seed 7 --seconds 60`.
 
 #![allow(missing_docs, reason = "a public item here is public for this package's own binary and tests only")]
 
 pub mod budget;
+pub mod document;
 pub mod report;
 
 use budget::Budget;

@@ -1,14 +1,17 @@
-//! `stanchion-evidence LAYER…`: runs layers, prints their reports; exit 0 held, 1 violated, 3 void.
+//! `stanchion-evidence LAYER…`: runs layers, prints their reports; exit 0 held, 1 violated, 2 usage, 3 void.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use stanchion_evidence::budget::Budget;
+use stanchion_evidence::document::document;
 use stanchion_evidence::report::{Meaning, Report};
 use stanchion_evidence::{LAYERS, Layer};
 
+/// What Stanchion promises, tried layer by layer.
 #[derive(Parser)]
 struct Arguments {
     /// Which layers to run; all of them, in order, if none is named.
@@ -21,26 +24,33 @@ struct Arguments {
     /// One report per line.
     #[arg(long)]
     json: bool,
+    /// Runs nothing, and prints the page that these reports make; a line of the file is a report.
+    #[arg(long, value_name = "REPORTS", conflicts_with_all = ["layers", "json"])]
+    document: Option<PathBuf>,
+    /// What the page says of the commit and the machine.
+    #[arg(long, default_value = "", requires = "document")]
+    ground: String,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(reports) = &arguments.document {
+        return match read(reports) {
+            Ok(reports) => {
+                print(&document(&arguments.ground, &reports));
+                verdict(&reports)
+            }
+            Err(reason) => usage(&format!("{}: {reason}", reports.display())),
+        };
+    }
     let unknown: Vec<_> = arguments.layers.iter().filter(|name| !LAYERS.iter().any(|l| l.name == **name)).collect();
     if !unknown.is_empty() {
         let known: Vec<_> = LAYERS.iter().map(|layer| layer.name).collect();
-        eprintln!("no layer is called {unknown:?}; there are {known:?}");
-        return ExitCode::from(2);
+        return usage(&format!("no layer is called {unknown:?}; there are {known:?}"));
     }
     let asked = |layer: &&Layer| arguments.layers.is_empty() || arguments.layers.iter().any(|name| name == layer.name);
     let reports: Vec<_> = LAYERS.iter().filter(asked).map(|layer| run(layer, &arguments)).collect();
-    let meanings = || reports.iter().map(Report::meaning);
-    if meanings().any(|meaning| meaning == Meaning::Violated) {
-        ExitCode::from(1)
-    } else if meanings().any(|meaning| meaning == Meaning::Void) {
-        ExitCode::from(3)
-    } else {
-        ExitCode::SUCCESS
-    }
+    verdict(&reports)
 }
 
 fn run(layer: &Layer, arguments: &Arguments) -> Report {
@@ -52,7 +62,36 @@ fn run(layer: &Layer, arguments: &Arguments) -> Report {
     } else {
         report.text()
     };
+    print(&text);
+    report
+}
+
+fn read(path: &Path) -> Result<Vec<Report>, String> {
+    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
+    let report = |(number, line): (usize, std::io::Result<String>)| {
+        let line = line.map_err(|e| e.to_string())?;
+        serde_json::from_str(&line).map_err(|e| format!("line {}: no report: {e}", number + 1))
+    };
+    BufReader::new(file).lines().enumerate().map(report).collect()
+}
+
+fn verdict(reports: &[Report]) -> ExitCode {
+    let meanings = || reports.iter().map(Report::meaning);
+    if meanings().any(|meaning| meaning == Meaning::Violated) {
+        ExitCode::from(1)
+    } else if meanings().any(|meaning| meaning == Meaning::Void) {
+        ExitCode::from(3)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn usage(reason: &str) -> ExitCode {
+    eprintln!("stanchion-evidence: {reason}");
+    ExitCode::from(2)
+}
+
+fn print(text: &str) {
     // Whoever stopped reading still gets the exit code.
     std::io::stdout().write_all(text.as_bytes()).ok();
-    report
 }

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod dependencies;
 mod engines;
+mod evidence;
 mod fuzz;
 mod guarantees;
 mod packages;
@@ -40,6 +41,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: peers::run,
     },
     Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
+    Subcommand {
+        name: "evidence",
+        about: "every layer of evidence, and docs/evidence.md from it: evidence [--seconds N] [--seed S] [--layer NAME]",
+        run: evidence::run,
+    },
     Subcommand {
         name: "fuzz",
         about: "mutated programs through the analyser: fuzz audit [--seconds N] [--seed S]",
