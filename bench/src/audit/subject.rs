@@ -10,6 +10,11 @@ use crate::Outcome;
 pub(super) const OURS: &str = "stanchion audit";
 pub(super) const AST_GREP: &str = "ast-grep";
 pub(super) const SEMGREP: &str = "semgrep";
+const SEMGREP_PATTERNS: &str = "semgrep, the patterns only";
+
+/// Its rules: those that ast-grep has as well, and those that make them comparable with ours.
+const PATTERNS: &[&str] = &["semgrep.yml"];
+const COMPARABLE: &[&str] = &["semgrep.yml", "semgrep-more.yml"];
 
 /// One line of the table.
 #[derive(Debug, Clone)]
@@ -24,7 +29,7 @@ pub(super) struct Subject {
 pub(super) enum How {
     Stanchion(PathBuf),
     AstGrep(PathBuf),
-    Semgrep(PathBuf, PathBuf),
+    Semgrep(PathBuf, PathBuf, &'static [&'static str]),
 }
 
 pub(super) fn all(peers: Option<&Path>) -> Outcome<Vec<Subject>> {
@@ -35,13 +40,15 @@ pub(super) fn all(peers: Option<&Path>) -> Outcome<Vec<Subject>> {
         let program = folder.join("bin").join(program);
         if program.is_file() { Ok((program, folder)) } else { Err(format!("{} is not there", program.display())) }
     };
+    let semgrep = |label, rules| {
+        let how = peer("audit/semgrep", "semgrep").map(|(program, folder)| How::Semgrep(program, folder, rules));
+        Subject { label, how }
+    };
     Ok(vec![
         Subject { label: OURS, how: stanchion(&bench) },
         Subject { label: AST_GREP, how: peer("audit/ast-grep", "ast-grep").map(|(program, _)| How::AstGrep(program)) },
-        Subject {
-            label: SEMGREP,
-            how: peer("audit/semgrep", "semgrep").map(|(program, folder)| How::Semgrep(program, folder)),
-        },
+        semgrep(SEMGREP_PATTERNS, PATTERNS),
+        semgrep(SEMGREP, COMPARABLE),
     ])
 }
 
@@ -73,7 +80,7 @@ impl How {
     fn program(&self) -> Command {
         match self {
             Self::Stanchion(program) | Self::AstGrep(program) => Command::new(program),
-            Self::Semgrep(program, packages) => {
+            Self::Semgrep(program, packages, _) => {
                 let mut command = Command::new(program);
                 let path = std::env::var_os("PATH").unwrap_or_default();
                 let folders = [packages.join("bin")].into_iter().chain(std::env::split_paths(&path));
@@ -94,10 +101,10 @@ impl How {
                 .arg(rules("sgconfig.yml"))
                 .arg(".")
                 .current_dir(tree),
-            Self::Semgrep(..) => command
+            Self::Semgrep(_, _, files) => command
                 .args(["scan", "--json", "--quiet", "--metrics=off", "--disable-version-check", "--no-git-ignore"])
-                .args(["--oss-only", "--max-target-bytes=0", "--x-ignore-semgrepignore-files", "--config"])
-                .arg(rules("semgrep.yml"))
+                .args(["--oss-only", "--max-target-bytes=0", "--x-ignore-semgrepignore-files"])
+                .args(files.iter().flat_map(|file| ["--config".into(), rules(file)]))
                 .arg(".")
                 .current_dir(tree),
         };
