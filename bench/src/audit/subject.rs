@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(ours.counted(br#"{"files": 3, "findings": [{}]}"#, "").unwrap(), (3, 1));
         let summary = "sg: summary|rule: ruleCount=16\nsg: summary|file: scannedFileCount=12,skippedFileCount=1\n";
         assert_eq!(How::AstGrep(none()).counted(b"{}\n{}\n", summary).unwrap(), (12, 2));
-        let semgrep = How::Semgrep(none(), none());
+        let semgrep = How::Semgrep(none(), none(), COMPARABLE);
         assert_eq!(semgrep.counted(br#"{"results": [], "paths": {"scanned": ["a", "b"]}}"#, "").unwrap(), (2, 0));
         semgrep.counted(b"{}", "").unwrap_err();
     }
