@@ -107,7 +107,7 @@ fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values
 }
 
 fn before(spec: &Spec, played: &Played, of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
-    let answer = played.before.as_ref().filter(|_| spec.expect.needs_before())?;
+    let answer = played.before.as_ref().filter(|_| spec.needs_before())?;
     answer.json.as_ref().and_then(of)
 }
 

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::recorder::Effect;
-use crate::run::Record;
 use crate::schedule::Schedule;
 
 fn spec(expect: &str) -> Spec {
@@ -34,6 +33,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         why: None,
         fault: None,
         answer: None,
+        given: None,
         is_garbage: false,
     });
     Played {

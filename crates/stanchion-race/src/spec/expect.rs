@@ -3,6 +3,7 @@
 use toml::de::DeValue;
 
 use super::calls::is_pointer;
+use super::operation::Ordered;
 use super::reader::Table;
 use super::template::Words;
 use super::{Amount, Expect, Model, Read};
@@ -12,6 +13,14 @@ const MODELS: [(&str, Model); 4] =
 const COUNTS: [(&str, Amount); 2] =
     [("acknowledged", Amount::Acknowledged), ("before+acknowledged", Amount::BeforeAndAcknowledged)];
 const SUMS: [(&str, Amount); 2] = [("before", Amount::Before), ("before+acknowledged", Amount::BeforeAndAcknowledged)];
+
+/// Whether calls are operations, before `[expect]` is read.
+pub(super) fn ordered(top: &Table<'_, '_>) -> Ordered {
+    let table = top.item("expect").and_then(|it| it.value.as_table());
+    let Some(named) = table.and_then(|table| table.get("linearizable")) else { return Ordered::No };
+    let known = named.get_ref().as_str().and_then(|word| MODELS.iter().find(|(it, _)| *it == word));
+    known.map_or(Ordered::Misspelt, |(_, model)| Ordered::By(*model))
+}
 
 pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: bool) -> Option<Expect> {
     if !top.has("expect") {
@@ -43,8 +52,8 @@ pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: boo
         linearizable: table.choice("linearizable", &MODELS),
     };
     table.finish();
-    let reads = ["every", "once", "unique", "count", "sum", "readable", "linearizable"];
-    let none = !effects && !expect.answers && reads.iter().all(|name| !table.has(name));
+    let reads = ["every", "once", "unique", "count", "sum", "readable"];
+    let none = !effects && !expect.answers && !table.has("linearizable") && reads.iter().all(|name| !table.has(name));
     if none {
         table.wrong("", "nothing is expected", "", "add at least one expectation");
     }

@@ -3,5 +3,6 @@
 mod bad_targets;
 mod check;
 mod http;
+mod linear;
 mod memory;
 mod support;
