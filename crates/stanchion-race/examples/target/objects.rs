@@ -10,7 +10,9 @@ use crate::{Result, busy, serve};
 
 #[derive(Default)]
 struct Objects {
-    register: Value,
+    /// Two copies; racy, they are written one after the other, and read in turn.
+    register: [Value; 2],
+    reads: usize,
     set: BTreeSet<String>,
     holder: Option<String>,
 }
@@ -19,26 +21,29 @@ fn lock(objects: &Mutex<Objects>) -> MutexGuard<'_, Objects> {
     objects.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `GET`, `PUT /register` · `GET`, `POST /set` · `POST`, `DELETE /lock`. Racy, it acknowledges a write before it is done, and looks
-/// before it inserts or locks.
+/// `GET`, `PUT /register` · `GET`, `POST /set` · `POST`, `DELETE /lock`. Racy, a write is seen and then not seen until it is done, and
+/// who inserts or locks looks first.
 pub(crate) fn objects(port: &str, is_sound: bool) -> Result<()> {
     let objects = Arc::new(Mutex::new(Objects::default()));
     serve(port, move |method, path, body| {
         let asked: Value = serde_json::from_str(body).unwrap_or_default();
         let named = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
-        let pause = || busy(Duration::from_millis(2));
+        let pause = || busy(Duration::from_millis(4));
         match (method, path) {
-            ("GET", "/register") => (200, json!({"value": lock(&objects).register}).to_string()),
-            ("PUT", _) if is_sound => {
-                lock(&objects).register = asked["value"].clone();
-                (200, "{}".into())
+            ("GET", "/register") => {
+                let mut objects = lock(&objects);
+                objects.reads += 1;
+                (200, json!({"value": objects.register[objects.reads % 2]}).to_string())
             }
             ("PUT", _) => {
-                let (objects, value) = (Arc::clone(&objects), asked["value"].clone());
-                std::thread::spawn(move || {
-                    busy(Duration::from_millis(5));
-                    lock(&objects).register = value;
-                });
+                let value = asked["value"].clone();
+                if is_sound {
+                    lock(&objects).register = [value.clone(), value];
+                } else {
+                    lock(&objects).register[0] = value.clone();
+                    pause();
+                    lock(&objects).register[1] = value;
+                }
                 (200, "{}".into())
             }
             ("GET", _) => (200, json!({"all": lock(&objects).set}).to_string()),

@@ -125,6 +125,8 @@ fn a_sum_is_conserved_or_grows_with_each_acknowledged_call() {
         NOTHING,
         "fractions are not exact"
     );
+    let only = said("sum = { is = \"before+acknowledged\" }", "a", json!(3));
+    assert!(only[0].contains("not exactly one number"), "the value is there twice: {only:?}");
     let undecided = said(grows, "a", json!("many"));
     assert!(undecided[0].contains("no number"), "{undecided:?}");
 }

@@ -29,7 +29,7 @@ pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: boo
     let table = top.table("expect")?;
     let sum = table.table("sum").and_then(|sum| {
         let select = sum.text("select").map(str::to_owned);
-        if select.as_deref().is_none_or(|it| !is_pointer(it)) {
+        if select.as_deref().is_some_and(|it| !is_pointer(it)) {
             sum.wrong("select", "not a JSON pointer", "/a/*/b", "say where the numbers are");
         }
         let is = amount(&sum, "is", &SUMS);
@@ -37,7 +37,7 @@ pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: boo
             sum.wrong("is", "`is` is needed", "a number, \"before\", \"before+acknowledged\"", "");
         }
         sum.finish();
-        select.zip(is)
+        Some((select, is?))
     });
     let effects = table.choice("effects", &[("once", ())]).is_some();
     let expect = Expect {

@@ -290,8 +290,8 @@ pub struct Expect {
     pub unique: bool,
     /// So many values are selected.
     pub count: Option<Amount>,
-    /// The numbers selected by the pointer add up to it.
-    pub sum: Option<(String, Amount)>,
+    /// The numbers selected by the pointer, or the one number that there is, add up to it.
+    pub sum: Option<(Option<String>, Amount)>,
     /// At most one changing request for each call, one for each acknowledged one.
     pub effects: bool,
     /// Every call after the last fault is answered.
