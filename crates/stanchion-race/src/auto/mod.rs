@@ -149,13 +149,15 @@ async fn learn_all<'t>(
         if learnt.len() == RACED_MAX || done.contains(&create.name) {
             continue;
         }
+        let mut tried = Vec::new();
         for (creating, showing) in CREATING.iter().flat_map(|one| SHOWING.iter().map(move |other| (one, other))) {
             let made = arguments(&create.schema, *creating).filter(has_mark);
-            let Some((made, shown)) = made.zip(arguments(&show.schema, *showing)) else { continue };
-            // Not again what differs in nothing.
-            if *showing != SHOWING[0] && arguments(&show.schema, SHOWING[0]).as_ref() == Some(&shown) {
+            let Some(asked) = made.zip(arguments(&show.schema, *showing)) else { continue };
+            if tried.contains(&asked) {
                 continue;
             }
+            tried.push(asked.clone());
+            let (made, shown) = asked;
             let mut draft = Draft::new(target, (create.name.clone(), made), (show.name.clone(), shown));
             match session.learn(&mut draft).await {
                 Ok(note) => {

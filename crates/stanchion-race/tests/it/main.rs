@@ -1,5 +1,6 @@
 //! Races against real targets, and targets that are none; histories that are right and wrong.
 
+mod auto;
 mod bad_targets;
 mod check;
 mod http;
