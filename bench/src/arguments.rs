@@ -26,6 +26,8 @@ pub(crate) enum What {
     Memory(Options),
     /// The analyser beside semgrep and ast-grep, on other people's code
     Audit(Options),
+    /// The race tester: its checkers, and real calls raced and judged
+    Race(Options),
     /// A memory server that takes a lock, appends and answers
     #[command(hide = true)]
     AppendServer { file: PathBuf },

@@ -1,4 +1,4 @@
-//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|stores|guard|gateway|memory|audit`.
+//! Stanchion beside raw clients and other libraries: `cargo xtask bench locks|stores|guard|gateway|memory|audit|race`.
 //!
 //! Every subject runs in processes of its own, which this program starts as `stanchion-bench worker JOB`. A round
 //! runs every subject once, so a slow minute of the machine hits all of them; ratios are taken inside one round.
@@ -20,6 +20,7 @@ mod memory;
 mod pause;
 mod peers;
 mod plan;
+mod race;
 mod report;
 mod results;
 mod subjects;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         What::Gateway(options) => gateway::run(&options),
         What::Memory(options) => memory::run(&options),
         What::Audit(options) => audit::run(&options),
+        What::Race(options) => race::run(&options),
         What::AppendServer { file } => memory::append_server(&file).map(|()| true),
         What::EchoServer { http } => gateway::echo::main(http).map(|()| true),
         What::Relay { command } => gateway::relay::main(&command).map(|()| true),

@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks|stores|guard|gateway|memory|audit`: brings the engines and the peers, builds for release, measures.
+//! `cargo xtask bench locks|stores|guard|gateway|memory|audit|race`: brings the engines and the peers, builds for release, measures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,14 +30,14 @@ type Install = fn(&Path, &[&str]) -> Outcome<String>;
 pub(crate) fn run(args: &[String]) -> Outcome {
     if args.is_empty() {
         return Err(
-            "what? `cargo xtask bench locks|stores|guard|gateway|memory|audit [--store NAME] [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
+            "what? `cargo xtask bench locks|stores|guard|gateway|memory|audit|race [--store NAME] [--seconds S] [--rounds N] [--only NAME] [--write] [--json FILE]`"
                 .into(),
         );
     }
     let peers = workspace().join("target/peers");
     match args.first().map(String::as_str) {
         Some("gateway") => bring_bridges(&peers)?,
-        Some("memory") => crate::peers::run(&[])?,
+        Some("memory" | "race") => crate::peers::run(&[])?,
         Some("audit") => bring_analysers(&peers.join("audit"))?,
         _ => {
             engines::run(&[])?;

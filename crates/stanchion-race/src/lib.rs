@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod auto;
 pub mod check;
 mod oracle;
 mod recorder;
@@ -9,11 +10,12 @@ mod spec;
 mod target;
 mod verdict;
 
+pub use auto::{Auto, AutoTarget, auto};
 pub use oracle::Violation;
 pub use run::{End, Options, Record, race};
 pub use schedule::{Fault, Schedule, ScheduleError, Step};
 pub use spec::{
-    Amount, Call, Expect, FaultKind, Faults, Kind, Limits, Model, Origin, Read, Request, Spec, SpecError, SpecProblem,
-    Target, Template, Upstream, UpstreamFault, ValueTemplate,
+    Action, Amount, Call, Expect, FaultKind, Faults, Kind, Limits, Model, Operation, Origin, Read, Request, Spec,
+    SpecError, SpecProblem, Target, Template, Upstream, UpstreamFault, ValueTemplate,
 };
 pub use verdict::{Ends, Found, Minimal, Outcome, Verdict};

@@ -15,6 +15,7 @@ mod log;
 mod memory;
 mod policy_verb;
 mod proxy;
+mod race_auto;
 mod race_verb;
 mod run;
 mod serve;

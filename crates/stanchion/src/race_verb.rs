@@ -9,9 +9,10 @@ use stanchion_core::Result;
 use stanchion_race::{Options, Schedule, Spec, Verdict, race};
 
 use crate::exit::{escaped, print, say, signalled};
+use crate::race_auto::{self, AutoArgs};
 
 /// What the user said cannot be followed.
-const WRONG: u8 = 2;
+pub(crate) const WRONG: u8 = 2;
 /// Larger files are not read.
 const FILE_MAX: u64 = 64 << 20;
 
@@ -22,6 +23,7 @@ Examples:
   stanchion race probe.toml --save race.json        keep the smallest schedule that shows the race, and later:
   stanchion race probe.toml --schedule race.json    play it again
   stanchion race probe.toml --json                  for programs
+  stanchion race --auto -- npx -y some-mcp-server   no file at all: find tools that create and list, race them, print the file
 
 Exit codes:
     0  nothing was found; that is no proof
@@ -37,8 +39,10 @@ Processes are started only as the file says, and requests go to this machine onl
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct RaceArgs {
     /// The specification
-    #[arg(value_name = "SPEC.toml")]
-    spec: PathBuf,
+    #[arg(value_name = "SPEC.toml", required_unless_present = "auto")]
+    spec: Option<PathBuf>,
+    #[command(flatten)]
+    auto: AutoArgs,
     /// Make the schedules of this seed
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(..=i64::MAX.unsigned_abs()))]
     seed: Option<u64>,
@@ -57,6 +61,13 @@ pub(crate) struct RaceArgs {
 }
 
 pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
+    let options = Options { seed: args.seed, schedule: None, allow_remote: args.allow_remote.clone(), root: None };
+    if args.auto.auto {
+        return Ok(match race_auto::run(&args.auto, &options, args.json).await {
+            Ok(auto) => tell(args, &auto.verdict),
+            Err(code) => code,
+        });
+    }
     let (spec, schedule) = match read(args) {
         Ok(read) => read,
         Err(wrong) => {
@@ -64,27 +75,33 @@ pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
             return Ok(WRONG);
         }
     };
-    let options = Options { seed: args.seed, schedule, allow_remote: args.allow_remote.clone(), root: None };
+    let options = Options { schedule, ..options };
     // Whoever is interrupted ends what it has started: the processes are in groups of their own.
     let verdict = tokio::select! {
         verdict = race(&spec, &options) => verdict,
         code = signalled() => return Ok(code),
     };
-    if let Some(wrong) = save(args, &verdict) {
+    Ok(tell(args, &verdict))
+}
+
+/// Keeps the schedule, prints the verdict, and gives its code.
+fn tell(args: &RaceArgs, verdict: &Verdict) -> u8 {
+    if let Some(wrong) = save(args, verdict) {
         say(&escaped(&wrong));
-        return Ok(WRONG);
+        return WRONG;
     }
     if args.json {
         print(&verdict.to_json());
     } else {
         verdict.to_string().lines().for_each(|line| print(&escaped(line)));
     }
-    Ok(verdict.outcome.exit_code())
+    verdict.outcome.exit_code()
 }
 
 fn read(args: &RaceArgs) -> std::result::Result<(Spec, Option<Schedule>), String> {
-    let text = file(&args.spec)?;
-    let spec = Spec::parse(&text, &args.spec.display().to_string()).map_err(|wrong| wrong.to_string())?;
+    let path = args.spec.as_deref().unwrap_or(Path::new(""));
+    let text = file(path)?;
+    let spec = Spec::parse(&text, &path.display().to_string()).map_err(|wrong| wrong.to_string())?;
     let schedule = args.schedule.as_deref().map(|path| {
         let text = file(path)?;
         Schedule::from_json(&text, &spec).map_err(|wrong| format!("error: {}: {wrong}", path.display()))

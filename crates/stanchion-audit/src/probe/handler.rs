@@ -158,7 +158,8 @@ fn given(
     is_tool: bool,
 ) -> Option<Vec<Argument>> {
     let function = function?;
-    if matches!(program.module(file).language, Language::Python) && !function.params.is_empty() {
+    // A tool of Python has the arguments that its function has, and may have none.
+    if matches!(program.module(file).language, Language::Python) && (is_tool || !function.params.is_empty()) {
         return Some(params(At::new(program, file), &function.params));
     }
     if !is_tool {

@@ -195,9 +195,13 @@ impl Page<'_> {
 
     fn calls(&mut self, oracle: Oracle) -> Made {
         let vary = if matches!(oracle, Oracle::Once) { Vary::Same } else { Vary::Each };
-        self.put("\n[[call]]");
         let handler = self.handler;
         let made = self.made(handler, vary);
+        if self.is_counted(oracle, &made) {
+            self.put("\n[[setup]]                      # so that there is something to count before");
+            self.request(handler, &made);
+        }
+        self.put("\n[[call]]");
         self.request(handler, &made);
         self.put(&format!("times = {TIMES}"));
         let faults: &[&str] = match oracle {
@@ -210,6 +214,11 @@ impl Page<'_> {
             self.put(&format!("faults = [{}]", words.join(", ")));
         }
         made
+    }
+
+    /// Nothing tells the calls apart, so that only their number can be seen.
+    fn is_counted(&self, oracle: Oracle, made: &Made) -> bool {
+        matches!(oracle, Oracle::Kept(_)) && !made.has_mark && made.open.is_empty() && self.handler.arguments.is_some()
     }
 
     /// The call that reads back.
@@ -248,9 +257,9 @@ impl Page<'_> {
             Oracle::Kept(faults) => {
                 if calls.has_mark {
                     self.put("every = \"{id}\"                 # what each acknowledged call brought is there");
-                } else if calls.open.is_empty() && self.handler.arguments.is_some() {
-                    self.fill_in("which number in the answer counts the calls (JSON pointer, `*` for all elements)");
-                    self.put(&format!("sum = {{ select = {}, is = \"before+acknowledged\" }}", quoted(OPEN)));
+                } else if self.is_counted(oracle, calls) {
+                    self.put("# check: the one number of the answer counts the calls; `select` names it if there are several");
+                    self.put("sum = { is = \"before+acknowledged\" }");
                 } else {
                     self.put("every = \"{id}\"                 # needs `{id}` in the arguments");
                 }

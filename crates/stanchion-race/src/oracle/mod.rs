@@ -1,6 +1,7 @@
 //! What is left, compared with what was promised.
 
 mod effects;
+mod linear;
 mod select;
 mod state;
 #[cfg(test)]
@@ -9,8 +10,8 @@ mod tests;
 use serde::Serialize;
 use serde_json::Value;
 
-use self::select::select;
-use crate::run::{End, Played};
+pub(crate) use self::select::select;
+use crate::run::{End, Played, Record};
 use crate::spec::{Spec, Template, Vars};
 use crate::target::Answer;
 
@@ -83,6 +84,9 @@ pub(crate) fn judge(spec: &Spec, played: &Played) -> Judged {
     if spec.expect.answers {
         answers(spec, played, &mut judged);
     }
+    if let Some(model) = spec.expect.linearizable {
+        linear::judge(spec, model, played, &mut judged);
+    }
     judged
 }
 
@@ -101,14 +105,18 @@ fn answers(spec: &Spec, played: &Played, judged: &mut Judged) {
 }
 
 /// What a template gives for one call.
-fn filled(template: &Template, played: &Played, record: &crate::run::Record) -> String {
-    let vars = Vars {
+fn filled(template: &Template, played: &Played, record: &Record) -> String {
+    template.fill(&vars(played, record))
+}
+
+/// What the words meant in one call.
+fn vars(played: &Played, record: &Record) -> Vars {
+    Vars {
         id: record.id.clone(),
         n: record.n,
         i: record.instance,
         round: played.schedule.round,
         seed: played.schedule.round_seed(),
         ..played.vars.clone()
-    };
-    template.fill(&vars)
+    }
 }

@@ -38,14 +38,22 @@ pub(super) fn judge(spec: &Spec, played: &Played, shown: &Shown<'_>, judged: &mu
         compare("count", found, before, amount, played, shown.instance, judged);
     }
     if let Some((pointer, amount)) = &expect.sum {
-        let add = |json: &Value| select(json, pointer).into_iter().map(number).sum::<Option<f64>>();
-        let nothing = |json: &Value| select(json, pointer).is_empty();
-        match shown.answer.json.as_ref().filter(|json| !nothing(json)).and_then(add) {
+        let add = |json: &Value| match pointer {
+            Some(pointer) => {
+                let found = select(json, pointer);
+                found.iter().map(|it| number(it)).sum::<Option<f64>>().filter(|_| !found.is_empty())
+            }
+            None => only_number(json),
+        };
+        match shown.answer.json.as_ref().and_then(add) {
             Some(found) => {
                 let before = before(spec, played, add);
                 compare("sum", found, before, *amount, played, shown.instance, judged);
             }
-            None => judged.undecided(format!("`sum` finds something that is no number, or nothing, at {pointer}")),
+            None => judged.undecided(match pointer {
+                Some(pointer) => format!("`sum` finds something that is no number, or nothing, at {pointer}"),
+                None => "the answer has not exactly one number; say with `sum.select` which one counts".into(),
+            }),
         }
     }
 }
@@ -107,7 +115,7 @@ fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values
 }
 
 fn before(spec: &Spec, played: &Played, of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
-    let answer = played.before.as_ref().filter(|_| spec.expect.needs_before())?;
+    let answer = played.before.as_ref().filter(|_| spec.needs_before())?;
     answer.json.as_ref().and_then(of)
 }
 
@@ -149,6 +157,24 @@ fn compare(
 
 fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// The number of an answer that has exactly one.
+fn only_number(json: &Value) -> Option<f64> {
+    fn walk<'v>(json: &'v Value, found: &mut Vec<&'v Value>) {
+        match json {
+            Value::Array(items) => items.iter().for_each(|item| walk(item, found)),
+            Value::Object(fields) => fields.values().for_each(|item| walk(item, found)),
+            Value::Number(_) => found.push(json),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(json, &mut found);
+    match found[..] {
+        [only] => number(only),
+        _ => None,
+    }
 }
 
 fn whole(count: usize) -> f64 {

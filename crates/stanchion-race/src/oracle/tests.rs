@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::recorder::Effect;
-use crate::run::Record;
 use crate::schedule::Schedule;
 
 fn spec(expect: &str) -> Spec {
@@ -34,6 +33,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         why: None,
         fault: None,
         answer: None,
+        given: None,
         is_garbage: false,
     });
     Played {
@@ -125,6 +125,8 @@ fn a_sum_is_conserved_or_grows_with_each_acknowledged_call() {
         NOTHING,
         "fractions are not exact"
     );
+    let only = said("sum = { is = \"before+acknowledged\" }", "a", json!(3));
+    assert!(only[0].contains("not exactly one number"), "the value is there twice: {only:?}");
     let undecided = said(grows, "a", json!("many"));
     assert!(undecided[0].contains("no number"), "{undecided:?}");
 }

@@ -19,12 +19,14 @@ pub(super) struct Prepared {
     /// Where the second copy goes.
     pub(super) second: Option<Arc<Instance>>,
     pub(super) limit: Duration,
+    /// Its answer is kept whole.
+    pub(super) keeps: bool,
     /// How many may be under way at once.
     pub(super) places: Arc<Semaphore>,
 }
 
 /// Asks once, for at most `limit`; waiting for a restart counts.
-pub(super) async fn ask(instance: &Instance, asked: &Asked, limit: Duration) -> Reply {
+pub(crate) async fn ask(instance: &Instance, asked: &Asked, limit: Duration) -> Reply {
     let asking = async {
         match instance.link().await {
             Some(link) => link.ask(asked, Ready::Nothing, None).await,
@@ -102,7 +104,8 @@ impl Prepared {
             nothing_ran,
             why,
             fault,
-            answer: answer.map(|answer| shown(&answer.text)),
+            answer: answer.as_ref().map(|answer| shown(&answer.text)),
+            given: answer.filter(|_| self.keeps),
             is_garbage,
         })
     }

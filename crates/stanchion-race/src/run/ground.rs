@@ -39,8 +39,9 @@ impl<'a> Ground<'a> {
             Some(_) => Some(Recorder::start(spec).await.map_err(|error| format!("no recorder: {error}"))?),
             None => None,
         };
-        // A server that runs on keeps what earlier runs left; it must not be mistaken for what this one leaves.
-        let ids = if spec.target.command.is_empty() { random()? } else { mix(seed) };
+        // A server that runs on, or finds its store by itself, keeps what earlier runs left; it must not be mistaken for what this one leaves.
+        let keeps = spec.target.command.is_empty() || spec.target.is_inherited;
+        let ids = if keeps { random()? } else { mix(seed) };
         Ok(Self {
             spec,
             target: Arc::new(spec.target.clone()),

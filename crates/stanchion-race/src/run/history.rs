@@ -59,6 +59,9 @@ pub struct Record {
     /// The beginning of what was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// All of what was answered, where an expectation asks for it.
+    #[serde(skip)]
+    pub(crate) given: Option<Answer>,
     /// What came instead of an answer was none.
     #[serde(skip)]
     pub(crate) is_garbage: bool,

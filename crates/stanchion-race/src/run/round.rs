@@ -61,7 +61,7 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
         return Err(Stop::Inconclusive(why));
     }
     let mut before = None;
-    if ground.spec.expect.needs_before() {
+    if ground.spec.needs_before() {
         let read = scene.read(0).await;
         before =
             Some(read.map_err(|why| Stop::Inconclusive(format!("nothing could be read before the round: {why}")))?);
@@ -184,6 +184,7 @@ impl Scene<'_, '_> {
         let started_us = since();
         let Counted { end, nothing_ran, why, answer, is_garbage } = self.ask(request, vars).await;
         let (n, instance, id, ended_us) = (vars.n, vars.i, vars.id.clone(), since());
+        let given = answer.clone().filter(|_| self.ground.spec.keeps_answer(call));
         let answer = answer.map(|answer| shown(&answer.text));
         Some(Record {
             n,
@@ -197,6 +198,7 @@ impl Scene<'_, '_> {
             why,
             fault: None,
             answer,
+            given,
             is_garbage,
         })
     }
@@ -222,7 +224,8 @@ impl Scene<'_, '_> {
             let vars = self.vars(step.n, u64::try_from(step.n).unwrap_or(0), step.instance);
             let asked = Asked::fill(&call.request, &vars);
             let (step, id, limit) = (step.clone(), vars.id, spec.limits.call);
-            let call = Prepared { step, id, asked, instance, second, limit, places: Arc::clone(&places) };
+            let keeps = spec.keeps_answer(step.call);
+            let call = Prepared { step, id, asked, instance, second, limit, keeps, places: Arc::clone(&places) };
             calls.spawn(call.run(released.clone(), ready.clone()));
         }
         let waiting = schedule.steps.len();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::operation::{Ordered, operation};
 use super::reader::Table;
 use super::template::Words;
 use super::{Call, FaultKind, Kind, Read, Request, Template, ValueTemplate};
@@ -23,6 +24,7 @@ pub(super) struct Shape {
     /// `None` if it is wrong: then calls are read as leniently as possible.
     pub(super) kind: Option<Kind>,
     pub(super) command: bool,
+    pub(super) ordered: Ordered,
 }
 
 pub(super) fn calls(top: &Table<'_, '_>, name: &'static str, shape: Shape) -> Vec<Call> {
@@ -32,8 +34,9 @@ pub(super) fn calls(top: &Table<'_, '_>, name: &'static str, shape: Shape) -> Ve
 fn call(table: &Table<'_, '_>, is_raced: bool, shape: Shape) -> Option<Call> {
     let request = request(table, shape);
     let times = usize::try_from(table.integer("times", 1..=10_000, if is_raced { 20 } else { 1 })).unwrap_or(1);
-    let mut faults = Vec::new();
+    let (mut faults, mut order) = (Vec::new(), None);
     if is_raced {
+        order = operation(table, shape.ordered, true);
         faults = table.choices("faults", &FAULTS);
         if faults.contains(&FaultKind::Reset) && shape.kind == Some(Kind::McpStdio) {
             table.wrong("faults", "pipes cannot be reset", "", "use \"lost-reply\" or \"kill\"");
@@ -43,10 +46,11 @@ fn call(table: &Table<'_, '_>, is_raced: bool, shape: Shape) -> Option<Call> {
         }
     } else {
         table.refuse("faults", "faults happen to [[call]] only");
+        table.refuse("operation", "only [[call]] and [read] are operations");
     }
     table.refuse("select", "only [read] selects");
     table.finish();
-    Some(Call { request: request?, times, faults })
+    Some(Call { request: request?, times, faults, operation: order })
 }
 
 pub(super) fn read(table: &Table<'_, '_>, shape: Shape) -> Option<Read> {
@@ -55,10 +59,14 @@ pub(super) fn read(table: &Table<'_, '_>, shape: Shape) -> Option<Read> {
     if select.as_ref().is_some_and(|it| !is_pointer(it)) {
         table.wrong("select", "not a JSON pointer", "\"\" or /a/*/b", "begin it with a slash");
     }
+    let operation = operation(table, shape.ordered, false);
+    if operation.as_ref().is_some_and(|it| !it.action.looks()) {
+        table.wrong("operation", "[read] changes nothing", "read, get, contains, list", "");
+    }
     table.refuse("times", "[read] is made once on every instance");
     table.refuse("faults", "faults happen to [[call]] only");
     table.finish();
-    Some(Read { request: request?, select })
+    Some(Read { request: request?, select, operation })
 }
 
 pub(super) fn is_pointer(text: &str) -> bool {

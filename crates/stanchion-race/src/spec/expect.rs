@@ -3,6 +3,7 @@
 use toml::de::DeValue;
 
 use super::calls::is_pointer;
+use super::operation::Ordered;
 use super::reader::Table;
 use super::template::Words;
 use super::{Amount, Expect, Model, Read};
@@ -13,6 +14,14 @@ const COUNTS: [(&str, Amount); 2] =
     [("acknowledged", Amount::Acknowledged), ("before+acknowledged", Amount::BeforeAndAcknowledged)];
 const SUMS: [(&str, Amount); 2] = [("before", Amount::Before), ("before+acknowledged", Amount::BeforeAndAcknowledged)];
 
+/// Whether calls are operations, before `[expect]` is read.
+pub(super) fn ordered(top: &Table<'_, '_>) -> Ordered {
+    let table = top.item("expect").and_then(|it| it.value.as_table());
+    let Some(named) = table.and_then(|table| table.get("linearizable")) else { return Ordered::No };
+    let known = named.get_ref().as_str().and_then(|word| MODELS.iter().find(|(it, _)| *it == word));
+    known.map_or(Ordered::Misspelt, |(_, model)| Ordered::By(*model))
+}
+
 pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: bool) -> Option<Expect> {
     if !top.has("expect") {
         top.wrong("expect", "[expect] is needed", "", "say what must hold afterwards");
@@ -20,7 +29,7 @@ pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: boo
     let table = top.table("expect")?;
     let sum = table.table("sum").and_then(|sum| {
         let select = sum.text("select").map(str::to_owned);
-        if select.as_deref().is_none_or(|it| !is_pointer(it)) {
+        if select.as_deref().is_some_and(|it| !is_pointer(it)) {
             sum.wrong("select", "not a JSON pointer", "/a/*/b", "say where the numbers are");
         }
         let is = amount(&sum, "is", &SUMS);
@@ -28,7 +37,7 @@ pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: boo
             sum.wrong("is", "`is` is needed", "a number, \"before\", \"before+acknowledged\"", "");
         }
         sum.finish();
-        select.zip(is)
+        Some((select, is?))
     });
     let effects = table.choice("effects", &[("once", ())]).is_some();
     let expect = Expect {
@@ -43,8 +52,8 @@ pub(super) fn expect(top: &Table<'_, '_>, read: Option<&Read>, has_upstream: boo
         linearizable: table.choice("linearizable", &MODELS),
     };
     table.finish();
-    let reads = ["every", "once", "unique", "count", "sum", "readable", "linearizable"];
-    let none = !effects && !expect.answers && reads.iter().all(|name| !table.has(name));
+    let reads = ["every", "once", "unique", "count", "sum", "readable"];
+    let none = !effects && !expect.answers && !table.has("linearizable") && reads.iter().all(|name| !table.has(name));
     if none {
         table.wrong("", "nothing is expected", "", "add at least one expectation");
     }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod expect;
+mod operation;
 mod parse;
 mod problem;
 mod reader;
@@ -15,8 +16,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::operation::{Action, Operation};
 pub use self::problem::{SpecError, SpecProblem};
 pub(crate) use self::template::Vars;
+pub(crate) use self::template::is_target_template;
 pub use self::template::{Template, ValueTemplate};
 
 /// Which calls are made at the same time, against what, and what must hold afterwards.
@@ -111,6 +114,8 @@ pub struct Target {
     pub cwd: Template,
     /// Added to `PATH` and the locale.
     pub env: BTreeMap<String, Template>,
+    /// All of our environment is handed on.
+    pub is_inherited: bool,
     /// How many.
     pub instances: usize,
     /// Where they answer.
@@ -145,6 +150,8 @@ pub struct Call {
     pub times: usize,
     /// What may happen to it.
     pub faults: Vec<FaultKind>,
+    /// What it is for `linearizable`.
+    pub operation: Option<Operation>,
 }
 
 /// What is asked.
@@ -179,6 +186,8 @@ pub struct Read {
     pub request: Request,
     /// Which parts of the answer count: a JSON pointer with `*`.
     pub select: Option<String>,
+    /// What it is for `linearizable`.
+    pub operation: Option<Operation>,
 }
 
 /// What can happen to a call.
@@ -261,9 +270,9 @@ pub enum Amount {
 pub enum Model {
     /// The last write counts.
     Register,
-    /// Every call adds one.
+    /// A sum.
     Counter,
-    /// Every call adds an element.
+    /// Elements that are there or not.
     Set,
     /// One holder at a time.
     Mutex,
@@ -281,8 +290,8 @@ pub struct Expect {
     pub unique: bool,
     /// So many values are selected.
     pub count: Option<Amount>,
-    /// The numbers selected by the pointer add up to it.
-    pub sum: Option<(String, Amount)>,
+    /// The numbers selected by the pointer, or the one number that there is, add up to it.
+    pub sum: Option<(Option<String>, Amount)>,
     /// At most one changing request for each call, one for each acknowledged one.
     pub effects: bool,
     /// Every call after the last fault is answered.
@@ -293,16 +302,33 @@ pub struct Expect {
     pub linearizable: Option<Model>,
 }
 
-impl Expect {
-    /// Must be looked at before the round, too.
+impl Spec {
+    /// The target must be looked at before the round, too.
     pub(crate) fn needs_before(&self) -> bool {
         let before = |amount: &Amount| matches!(amount, Amount::Before | Amount::BeforeAndAcknowledged);
-        self.count.as_ref().is_some_and(before) || self.sum.as_ref().is_some_and(|(_, is)| before(is))
+        let is_operation = self.read.as_ref().is_some_and(|read| read.operation.is_some());
+        let Expect { count, sum, .. } = &self.expect;
+        is_operation || count.as_ref().is_some_and(before) || sum.as_ref().is_some_and(|(_, is)| before(is))
     }
 
+    /// All of the answer to this kind of call counts.
+    pub(crate) fn keeps_answer(&self, call: usize) -> bool {
+        let operation = self.calls.get(call).and_then(|call| call.operation.as_ref());
+        operation.is_some_and(|operation| operation.gives.is_some())
+    }
+}
+
+impl Expect {
     /// Names a number that only all calls together reach.
     pub(crate) fn is_fixed(&self) -> bool {
         let fixed = |amount: &Amount| matches!(amount, Amount::Fixed(_));
         self.count.as_ref().is_some_and(fixed) || self.sum.as_ref().is_some_and(|(_, is)| fixed(is))
+    }
+}
+
+impl Call {
+    /// An error is an answer of its operation.
+    pub(crate) fn may_be_no(&self) -> bool {
+        self.operation.as_ref().is_some_and(|operation| operation.error_is_no)
     }
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 use super::calls::{Shape, calls, read};
-use super::expect::expect;
+use super::expect::{expect, ordered};
 use super::problem::SpecError;
 use super::reader::{Source, Table};
 use super::target::{target, upstream};
-use super::{Faults, Kind, Limits, Origin, Spec};
+use super::{Action, Call, Faults, Kind, Limits, Origin, Read, Spec};
 
 /// Larger files are not specifications.
 const TEXT_MAX: usize = 1 << 20;
@@ -77,7 +77,7 @@ fn specification(top: &Table<'_, '_>) -> Option<Spec> {
     let limits = top.table("limits");
     let limits = limits_of(limits.as_ref());
     let command = table.is_some_and(|it| it.has("command"));
-    let shape = Shape { kind: target.as_ref().map(|it| it.kind), command };
+    let shape = Shape { kind: target.as_ref().map(|it| it.kind), command, ordered: ordered(top) };
     let setup = calls(top, "setup", shape);
     let calls_of = calls(top, "call", shape);
     if !top.has("call") {
@@ -99,6 +99,10 @@ fn specification(top: &Table<'_, '_>) -> Option<Spec> {
             top.wrong("target", "{upstream} is used, and there is no [upstream]", "", "add an [upstream] table");
         }
     }
+    if expect.as_ref().is_some_and(|it| it.linearizable.is_some()) && nothing_is_told(&calls_of, read.as_ref()) {
+        let next = "add `gives`, or a call or [read] that looks";
+        top.wrong("expect", "no operation gives anything that `linearizable` could judge", "", next);
+    }
     top.finish();
     let (name, target) = (name.to_owned(), target?);
     Some(Spec {
@@ -115,6 +119,13 @@ fn specification(top: &Table<'_, '_>) -> Option<Spec> {
         upstream,
         expect: expect?,
     })
+}
+
+/// Operations, and none of them has an answer: every order explains them.
+fn nothing_is_told(calls: &[Call], read: Option<&Read>) -> bool {
+    let all = calls.iter().filter_map(|call| call.operation.as_ref()).chain(read.and_then(|it| it.operation.as_ref()));
+    let mut all = all.peekable();
+    all.peek().is_some() && all.all(|it| it.gives.is_none() && !it.error_is_no && it.action != Action::Acquire)
 }
 
 fn origin(table: &Table<'_, '_>) -> Origin {

@@ -30,6 +30,7 @@ pub(super) fn target(table: &Table<'_, '_>) -> Option<Target> {
     if let Some(name) = env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
         table.wrong("env", format!("{name:?} cannot be the name of a variable"), "", "");
     }
+    let is_inherited = table.yes("inherit");
     let instances = usize::try_from(table.integer("instances", 1..=16, 2)).unwrap_or(2);
     let urls = table.templates("urls", Words::Target).unwrap_or_default();
     let start = Duration::from_secs(table.integer("start_seconds", 1..=120, 10));
@@ -46,7 +47,7 @@ pub(super) fn target(table: &Table<'_, '_>) -> Option<Target> {
     }
     table.finish();
     let instances = if started { instances } else { urls.len() };
-    Some(Target { kind: kind?, command, cwd, env, instances, urls, headers, start })
+    Some(Target { kind: kind?, command, cwd, env, is_inherited, instances, urls, headers, start })
 }
 
 fn addresses(table: &Table<'_, '_>, urls: &[Template], started: bool) {
@@ -66,7 +67,7 @@ fn addresses(table: &Table<'_, '_>, urls: &[Template], started: bool) {
         table.wrong("urls", "{port} is used, and nothing is started", "", "add `command`, or write the port");
     }
     if !started {
-        for name in ["instances", "cwd", "env"] {
+        for name in ["instances", "cwd", "env", "inherit"] {
             if table.has(name) {
                 table.wrong(name, "nothing is started", "", "add `command`, or delete the key");
             }

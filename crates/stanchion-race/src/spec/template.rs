@@ -115,6 +115,14 @@ impl Template {
         Self { parts: vec![Part::Word(Word::Dir)], number: false }
     }
 
+    pub(super) fn word_i() -> Self {
+        Self { parts: vec![Part::Word(Word::I)], number: false }
+    }
+
+    pub(super) fn nothing() -> Self {
+        Self { parts: Vec::new(), number: false }
+    }
+
     fn uses(&self, word: Word) -> bool {
         self.parts.contains(&Part::Word(word))
     }
@@ -141,6 +149,11 @@ impl Template {
         }
         filled
     }
+}
+
+/// Whether it is a text of `[target]` as it stands, with or without words.
+pub(crate) fn is_target_template(text: &str) -> bool {
+    Template::parse(text, Words::Target).is_ok()
 }
 
 impl Word {

@@ -18,6 +18,19 @@ select = "/names/*"
 every = "{id}"
 "#;
 
+const SET: &str = r#"
+version = 1
+name = "x"
+[target]
+kind = "mcp-stdio"
+command = ["true"]
+[[call]]
+tool = "add"
+operation = { do = "insert", value = "{id}", gives = "/new" }
+[expect]
+linearizable = "set"
+"#;
+
 /// The examples of `docs/race-spec.md`.
 fn examples() -> Vec<String> {
     let page = include_str!("../../../../docs/race-spec.md");
@@ -58,7 +71,7 @@ fn whatever_is_wrong_is_told_with_its_place_and_the_next_step() {
         .replace("\"mcp-stdio\"", "\"http\"\nurls = [\"http://127.0.0.1:{port}\"]")
         .replace("tool = \"add\"\narguments = { name = \"{id}\" }", "path = \"/add\"")
         .replace("tool = \"list\"", "path = \"/list\"");
-    assert_eq!(problems(&http), "");
+    assert_eq!((problems(&http), problems(SET)), (String::new(), String::new()));
     let cases: &[(&str, &str, &str, &str)] = &[
         (GOOD, "version = 1", "version = 2", "(version)\n  = allowed: a whole number, 1 to 1"),
         (GOOD, "version = 1", "", "`version` is needed"),
@@ -83,6 +96,18 @@ fn whatever_is_wrong_is_told_with_its_place_and_the_next_step() {
         (GOOD, "every = \"{id}\"", "unique = false", "(expect.unique)"),
         (GOOD, "every = \"{id}\"", "count = 1.5", "(expect.count)"),
         (GOOD, "every = \"{id}\"", "linearizable = \"stack\"", "register, counter, set, mutex"),
+        (GOOD, "tool = \"add\"", "tool = \"add\"\noperation = { do = \"add\" }", "only `expect.linearizable` asks"),
+        (GOOD, "every = \"{id}\"", "linearizable = \"set\"", "with one of: insert, remove, contains, list"),
+        (SET, "\"insert\"", "\"isnert\"", "did you mean \"insert\"?"),
+        (SET, "do = \"insert\", ", "", "`do` is needed"),
+        (SET, "\"insert\"", "\"write\"", "allowed: insert, remove, contains, list"),
+        (SET, "value = \"{id}\", ", "", "`value` is needed"),
+        (SET, "gives = \"/new\"", "gives = \"new\"", "not a JSON pointer"),
+        (SET, "gives = \"/new\"", "client = \"a\"", "only a mutex asks who calls"),
+        (SET, "gives = \"/new\"", "from = 1", "only `cas` replaces a value"),
+        (SET, "gives = \"/new\"", "error = \"yes\"", "not a known word"),
+        (SET, ", gives = \"/new\"", "", "no operation gives anything"),
+        (SET, "\"insert\", value = \"{id}\", gives = \"/new\"", "\"list\"", "its answer is not found"),
         (
             GOOD,
             "select = \"/names/*\"\n[expect]\nevery = \"{id}\"",

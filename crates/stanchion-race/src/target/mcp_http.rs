@@ -63,6 +63,17 @@ impl Link {
         }
     }
 
+    /// One page of its tools.
+    pub(super) async fn tools(&self, cursor: Option<&str>) -> Result<Value, String> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let asked = self.post(&rpc::tools(id, cursor), Ready::Nothing, None).await;
+        let answer = match asked {
+            Ok((response, pump)) => message(response, id, pump).await,
+            Err(reply) => Err(reply),
+        };
+        answer.map_err(|reply| format!("its answer to tools/list is {reply:?}"))
+    }
+
     async fn post(
         &self,
         message: &Value,

@@ -20,6 +20,8 @@ use crate::spec::{Request, ValueTemplate, Vars};
 
 /// Answers that are larger are not read.
 const ANSWER_MAX: usize = 16 << 20;
+/// Longer lists of tools are not read to their end.
+const TOOL_PAGES_MAX: usize = 20;
 
 /// A request with everything filled in.
 #[derive(Debug, Clone)]
@@ -141,6 +143,27 @@ impl Link {
                 Reply::Undelivered("the call does not fit the target".into())
             }
         }
+    }
+
+    /// What it says of its tools; of very many the first.
+    pub(crate) async fn tools(&self) -> Result<Vec<Value>, String> {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        for _ in 0..TOOL_PAGES_MAX {
+            let page = match self {
+                Self::Stdio(link) => link.tools(cursor.as_deref()).await?,
+                #[cfg(feature = "http")]
+                Self::McpHttp(link) => link.tools(cursor.as_deref()).await?,
+                #[cfg(feature = "http")]
+                Self::Http(_) => return Err("plain HTTP has no tools".into()),
+            };
+            let (tools, next) = rpc::listed(&page)?;
+            all.extend(tools);
+            match next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        Ok(all)
     }
 
     /// What the instance said or did that no target may.

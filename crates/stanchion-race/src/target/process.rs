@@ -33,7 +33,10 @@ impl Process {
         let mut words = target.command.iter().map(|word| word.fill(vars));
         let program = words.next().unwrap_or_default();
         let mut command = Command::new(program);
-        command.args(words).current_dir(target.cwd.fill(vars)).env_clear();
+        command.args(words).current_dir(target.cwd.fill(vars));
+        if !target.is_inherited {
+            command.env_clear();
+        }
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.envs(target.env.iter().map(|(name, value)| (name, value.fill(vars))));
         let is_stdio = !target.kind.is_http();

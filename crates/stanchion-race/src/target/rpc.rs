@@ -21,6 +21,20 @@ pub(super) fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
 }
 
+pub(super) fn tools(id: u64, cursor: Option<&str>) -> Value {
+    let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params})
+}
+
+/// The tools of an answer, and where the list goes on.
+pub(super) fn listed(message: &Value) -> Result<(Vec<Value>, Option<String>), String> {
+    let result = message.get("result");
+    let tools = result.and_then(|it| it.get("tools")).and_then(Value::as_array).cloned();
+    let tools = tools.ok_or_else(|| format!("its answer to tools/list is {}", shown(&message.to_string())))?;
+    let next = result.and_then(|it| it.get("nextCursor")).and_then(Value::as_str).map(str::to_owned);
+    Ok((tools, next))
+}
+
 /// Our answer to what a server asks of us.
 pub(super) fn answer_to(request: &Value) -> Value {
     let id = request.get("id").cloned().unwrap_or_default();

@@ -72,6 +72,13 @@ impl Link {
         }
     }
 
+    /// One page of its tools.
+    pub(super) async fn tools(&self, cursor: Option<&str>) -> Result<Value, String> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let answer = self.exchange(id, &rpc::tools(id, cursor)).await;
+        answer.ok_or_else(|| self.trouble().unwrap_or_else(|| "it ended before it answered tools/list".into()))
+    }
+
     async fn exchange(&self, id: u64, message: &Value) -> Option<Value> {
         let (answer, answered) = oneshot::channel();
         {

@@ -42,6 +42,16 @@ impl Outcome {
     }
 }
 
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Race => "race found",
+            Self::NothingFound => "nothing found",
+            Self::Inconclusive => "inconclusive",
+        })
+    }
+}
+
 /// How calls ended, over all rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -161,10 +171,14 @@ impl Minimal {
 
 impl Verdict {
     pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
+        Self::empty(spec.name.clone(), spec.origin.clone(), seed)
+    }
+
+    fn empty(name: String, origin: Origin, seed: u64) -> Self {
         Self {
             version: 1,
-            name: spec.name.clone(),
-            origin: spec.origin.clone(),
+            name,
+            origin,
             outcome: Outcome::Inconclusive,
             reason: None,
             seed,
@@ -176,6 +190,13 @@ impl Verdict {
             minimal: None,
             milliseconds: 0,
         }
+    }
+
+    /// No specification could be made.
+    pub(crate) fn unfounded(name: &str, why: String) -> Self {
+        let mut verdict = Self::empty(name.to_owned(), Origin::default(), 0);
+        verdict.inconclusive(why);
+        verdict
     }
 
     pub(crate) fn inconclusive(&mut self, why: String) {

@@ -38,11 +38,7 @@ impl fmt::Display for Minimal {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.outcome {
-            Outcome::Race => writeln!(f, "race found: {}", self.name)?,
-            Outcome::NothingFound => writeln!(f, "nothing found: {}", self.name)?,
-            Outcome::Inconclusive => writeln!(f, "inconclusive: {}", self.name)?,
-        }
+        writeln!(f, "{}: {}", self.outcome, self.name)?;
         let Origin { code, fingerprint, read, write } = &self.origin;
         let parts = [("", code), ("finding ", fingerprint), ("reads at ", read), ("writes at ", write)];
         let parts: Vec<_> =

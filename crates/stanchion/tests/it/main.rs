@@ -19,6 +19,7 @@ mod once_leader;
 mod policy;
 mod proxy;
 mod race;
+mod race_auto;
 mod real_clients;
 mod run;
 mod serve;

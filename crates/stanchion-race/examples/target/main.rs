@@ -1,7 +1,10 @@
 //! Servers to be raced, for the tests: a sound one on pipes, and counters and shops over HTTP that are sound or not.
 //!
-//! `target memory FILE` · `target memory-http PORT FILE` · `target log FILE plain|locked`
-//! `target counter PORT FILE sound|racy` · `target shop PORT UPSTREAM retry|once`
+//! `target memory FILE` · `target memory-http PORT FILE` · `target log FILE plain|locked` · `target notes FILE HOW`
+//! `target counter PORT FILE sound|racy` · `target objects PORT sound|racy` · `target shop PORT UPSTREAM retry|once`
+
+mod notes;
+mod objects;
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -23,9 +26,11 @@ fn main() -> Result<()> {
         ["memory", file] => memory(file),
         ["memory-http", port, file] => memory_http(port, file),
         ["log", file, how] => log(Path::new(file), how == "locked"),
+        ["notes", file, how] => notes::notes(Path::new(file), how),
         ["counter", port, file, how] => counter(port, Path::new(file), how == "sound"),
+        ["objects", port, how] => objects::objects(port, how == "sound"),
         ["shop", port, upstream, how] => shop(port, upstream, how == "retry"),
-        _ => Err("target memory FILE | memory-http PORT FILE | log FILE plain|locked | counter PORT FILE sound|racy | shop PORT UPSTREAM retry|once".into()),
+        _ => Err("target memory FILE | memory-http PORT FILE | log FILE plain|locked | notes FILE HOW | counter PORT FILE sound|racy | objects PORT sound|racy | shop PORT UPSTREAM retry|once".into()),
     }
 }
 

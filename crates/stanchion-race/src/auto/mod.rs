@@ -1,0 +1,182 @@
+//! Without a specification: finds tools that create and show, learns how, and races them.
+
+mod arguments;
+mod draft;
+mod learn;
+mod tools;
+
+use std::collections::BTreeSet;
+
+use self::arguments::{CREATING, SHOWING, arguments, has_mark};
+use self::draft::Draft;
+use self::learn::{Not, Session};
+use self::tools::{Pair, pairs, why_none};
+use crate::run::{Options, race};
+use crate::verdict::{Outcome, Verdict};
+
+/// Calls in a round.
+const TIMES: usize = 20;
+const ROUNDS: usize = 10;
+const CALLS_MAX: usize = 500;
+const SECONDS: u64 = 20;
+/// Commands that bring what they start take a while.
+const START_SECONDS: u64 = 30;
+const LEARN_CALLS_MAX: usize = 400;
+const LEARN_SECONDS: u64 = 20;
+/// More tools that create are not raced.
+const RACED_MAX: usize = 3;
+
+/// A server, and nothing else known of it.
+///
+/// ```
+/// let target = stanchion_race::AutoTarget { command: vec!["true".into()], ..Default::default() };
+/// assert!(target.urls.is_empty());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct AutoTarget {
+    /// Started for every instance, with this process' environment; for MCP over standard input and output.
+    pub command: Vec<String>,
+    /// Added to the environment; may contain `{dir}`, a new folder for every round.
+    pub env: Vec<(String, String)>,
+    /// Where it runs already, instead of a command: MCP over HTTP. One address is raced with two sessions.
+    pub urls: Vec<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Auto {
+    /// As of any run. If several tools were raced, the one that says most: a race, then a doubt.
+    pub verdict: Verdict,
+    /// The specification behind the verdict; `None` if none could be made.
+    pub spec: Option<String>,
+    /// What was raced, and what was left out and why.
+    pub notes: Vec<String>,
+}
+
+/// Finds tools that create and tools that show what there is, learns from single calls how they belong together, and races them.
+/// Never "safe": whatever hinders it makes the verdict inconclusive, with the reason.
+///
+/// The calls are real: some hundred things are created in the store that the target uses.
+///
+/// # Cancel safety
+/// Dropping it ends every process that it started.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use stanchion_race::{AutoTarget, Options, Outcome, auto};
+/// let target = AutoTarget { command: vec!["true".into()], ..AutoTarget::default() };
+/// let auto = auto(&target, &Options::default()).await;
+/// assert_eq!(auto.verdict.outcome, Outcome::Inconclusive);
+/// assert!(auto.spec.is_none() && auto.verdict.reason.unwrap().contains("does not start"));
+/// # });
+/// ```
+pub async fn auto(target: &AutoTarget, options: &Options) -> Auto {
+    let mut notes = Vec::new();
+    match Box::pin(find_and_race(target, options, &mut notes)).await {
+        Ok((verdict, spec)) => Auto { verdict, spec: Some(spec), notes },
+        Err(why) => {
+            let name = target.command.join(" ");
+            let name = if name.is_empty() { target.urls.join(" ") } else { name };
+            Auto { verdict: Verdict::unfounded(&name.chars().take(200).collect::<String>(), why), spec: None, notes }
+        }
+    }
+}
+
+async fn find_and_race(
+    target: &AutoTarget,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<(Verdict, String), String> {
+    let root = options.root.clone().map_or_else(std::env::current_dir, Ok).map_err(|error| error.to_string())?;
+    let root = root.to_string_lossy().into_owned();
+    let spec = Draft::of_target(target).spec()?;
+    let mut session = Session::start(&spec, &root, &options.allow_remote).await?;
+    let tools = session.tools().await?;
+    let found = pairs(&tools);
+    if found.is_empty() {
+        return Err(why_none(&tools));
+    }
+    let (learnt, why) = learn_all(target, &found, &mut session, notes).await;
+    drop(session);
+    let mut best: Option<(Verdict, String)> = None;
+    for draft in learnt {
+        let spec = draft.spec()?;
+        let mut verdict = race(&spec, options).await;
+        if verdict.outcome == Outcome::Race {
+            doubt(&spec, &root, options, &mut verdict).await;
+        }
+        notes.push(format!("{}: {}", spec.name, verdict.outcome));
+        let (is_race, rank) = (verdict.outcome == Outcome::Race, rank(verdict.outcome));
+        if best.as_ref().is_none_or(|(best, _)| rank > self::rank(best.outcome)) {
+            best = Some((verdict, draft.text()));
+        }
+        if is_race {
+            break;
+        }
+    }
+    best.ok_or(why)
+}
+
+fn rank(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::NothingFound => 0,
+        Outcome::Inconclusive => 1,
+        Outcome::Race => 2,
+    }
+}
+
+/// What was lost by calls at the same time must not be lost by as many one after the other.
+async fn doubt(spec: &crate::spec::Spec, root: &str, options: &Options, verdict: &mut Verdict) {
+    let confirmed = match Session::start(spec, root, &options.allow_remote).await {
+        Ok(mut session) => session.confirm(spec).await,
+        Err(why) => Err(Not::Server(why)),
+    };
+    if let Err(Not::Pair(why) | Not::Server(why)) = confirmed {
+        verdict.inconclusive(format!("things were not shown after a race, but afterwards {why}"));
+    }
+}
+
+/// What can be raced, one for each tool that creates; and if there is nothing, why.
+async fn learn_all<'t>(
+    target: &'t AutoTarget,
+    found: &[Pair<'_>],
+    session: &mut Session,
+    notes: &mut Vec<String>,
+) -> (Vec<Draft<'t>>, String) {
+    let (mut learnt, mut done, mut first) = (Vec::new(), BTreeSet::new(), None);
+    for Pair { create, show } in found {
+        if learnt.len() == RACED_MAX || done.contains(&create.name) {
+            continue;
+        }
+        let mut tried = Vec::new();
+        for (creating, showing) in CREATING.iter().flat_map(|one| SHOWING.iter().map(move |other| (one, other))) {
+            let made = arguments(&create.schema, *creating).filter(has_mark);
+            let Some(asked) = made.zip(arguments(&show.schema, *showing)) else { continue };
+            if tried.contains(&asked) {
+                continue;
+            }
+            tried.push(asked.clone());
+            let (made, shown) = asked;
+            let mut draft = Draft::new(target, (create.name.clone(), made), (show.name.clone(), shown));
+            match session.learn(&mut draft).await {
+                Ok(note) => {
+                    notes.extend(note.map(|note| format!("{}: {note}", create.name)));
+                    done.insert(create.name.clone());
+                    learnt.push(draft);
+                    break;
+                }
+                Err(Not::Pair(why)) => {
+                    first.get_or_insert(why);
+                }
+                Err(Not::Server(why)) if learnt.is_empty() => return (learnt, why),
+                Err(Not::Server(why)) => {
+                    notes.push(why);
+                    return (learnt, String::new());
+                }
+            }
+        }
+    }
+    let why = first.unwrap_or_else(|| "no arguments could be made from the schemas of its tools".into());
+    (learnt, format!("no pair of tools could be learnt from; the first: {why}"))
+}
