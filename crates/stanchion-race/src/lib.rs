@@ -10,10 +10,10 @@ mod target;
 mod verdict;
 
 pub use oracle::Violation;
-pub use run::{End, Options, Record, race};
+pub use run::{End, Options, Phase, Progress, ReadBack, Record, Watch, race};
 pub use schedule::{Fault, Schedule, ScheduleError, Step};
 pub use spec::{
     Amount, Call, Expect, FaultKind, Faults, Kind, Limits, Model, Origin, Read, Request, Spec, SpecError, SpecProblem,
     Target, Template, Upstream, UpstreamFault, ValueTemplate,
 };
-pub use verdict::{Ends, Found, Minimal, Outcome, Verdict};
+pub use verdict::{Comparison, Ends, Found, Guarding, Line, Minimal, Outcome, Tone, Verdict};

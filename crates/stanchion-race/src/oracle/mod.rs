@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::select::select;
-use crate::run::{End, Played};
+use crate::run::{End, Played, Record};
 use crate::spec::{Spec, Template, Vars};
 use crate::target::Answer;
 
@@ -28,6 +28,12 @@ pub struct Violation {
     /// Some of the values or calls, at most five.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// The ids of acknowledged calls whose effect is not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// The ids of calls whose effect is there more than once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubled: Vec<String>,
 }
 
 /// What a round shows.
@@ -40,7 +46,20 @@ pub(crate) struct Judged {
 
 impl Judged {
     fn add(&mut self, expectation: &'static str, instance: Option<usize>, what: String, examples: Vec<String>) {
-        self.violations.push(Violation { expectation, instance, what, examples });
+        let (missing, doubled) = (Vec::new(), Vec::new());
+        self.violations.push(Violation { expectation, instance, what, examples, missing, doubled });
+    }
+
+    /// Which calls the last violation is about.
+    fn about<'r>(
+        &mut self,
+        missing: impl Iterator<Item = &'r Record>,
+        doubled: impl Iterator<Item = &'r Record>,
+    ) {
+        if let Some(last) = self.violations.last_mut() {
+            last.missing = missing.map(|record| record.id.clone()).collect();
+            last.doubled = doubled.map(|record| record.id.clone()).collect();
+        }
     }
 
     fn undecided(&mut self, why: String) {
@@ -54,6 +73,12 @@ struct Shown<'v> {
     answer: &'v Answer,
     /// `None` without `select`.
     selected: Option<Vec<&'v Value>>,
+}
+
+/// How many values the read-back selects.
+pub(crate) fn values(spec: &Spec, answer: &Answer) -> Option<usize> {
+    let pointer = spec.read.as_ref()?.select.as_deref()?;
+    Some(select(answer.json.as_ref()?, pointer).len())
 }
 
 /// Judges a round.
@@ -101,7 +126,7 @@ fn answers(spec: &Spec, played: &Played, judged: &mut Judged) {
 }
 
 /// What a template gives for one call.
-fn filled(template: &Template, played: &Played, record: &crate::run::Record) -> String {
+fn filled(template: &Template, played: &Played, record: &Record) -> String {
     let vars = Vars {
         id: record.id.clone(),
         n: record.n,

@@ -25,6 +25,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         id: format!("a{n}"),
         started_us: 0,
         ended_us: 1,
+        disturbed_us: None,
         end: match letter {
             'a' => End::Acknowledged,
             'u' => End::Unknown,
@@ -43,6 +44,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         afterwards: Vec::new(),
         before: before.as_ref().map(answer),
         reads: reads.iter().map(|json| Ok(answer(json))).collect(),
+        read_us: Vec::new(),
         effects: Vec::new(),
         upstream_faults: 0,
         unclean: None,
