@@ -186,3 +186,14 @@ fn file(path: &Path) -> std::result::Result<String, String> {
         _ => Ok(text),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_what_is_done_before_anything_was() {
+        let told = told(Watch::default().progress(), Duration::from_millis(1700));
+        assert_eq!(told, ("one call after the other, 1s".to_owned(), 0, 0));
+    }
+}

@@ -115,7 +115,7 @@ impl Comparison {
         let Guarding { by, calls, locked, refused, longest_wait_us } = &self.guard;
         let refused = if *refused > 0 { format!(", {refused} refused") } else { String::new() };
         format!(
-            "guard: {by}; {locked} of {} under a lock, longest wait {}{refused}",
+            "guard: {by}; in its log {locked} of {} under a lock, longest wait {}{refused}",
             plural(whole(*calls), "call"),
             time(*longest_wait_us)
         )

@@ -103,3 +103,69 @@ fn suite(out: &mut String, verdict: &Verdict, name: &str, side: Side) -> std::fm
     out.push_str("  </testsuite>\n");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use roxmltree::{Document, Node};
+
+    use super::*;
+    use crate::Guarding;
+    use crate::verdict::tests::{race_verdict, sound_verdict};
+
+    fn cases<'d>(document: &'d Document<'_>) -> Vec<(String, Option<Node<'d, 'd>>)> {
+        let cases = document.descendants().filter(|node| node.has_tag_name("testcase"));
+        cases.map(|case| (case.attribute("name").unwrap().to_owned(), case.first_element_child())).collect()
+    }
+
+    #[test]
+    fn a_broken_expectation_failed_and_one_that_held_passed() {
+        let text = race_verdict(2).to_junit();
+        let document = Document::parse(&text).unwrap();
+        let suite = document.root_element().first_element_child().unwrap();
+        let counted = ["tests", "failures", "errors", "skipped"].map(|name| suite.attribute(name).unwrap());
+        assert_eq!(counted, ["2", "1", "0", "0"]);
+        let cases = cases(&document);
+        assert_eq!(cases.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["every", "unique"]);
+        let failure = cases[0].1.unwrap();
+        assert!(failure.has_tag_name("failure") && failure.text().unwrap().contains("· replay: --seed 17"));
+        assert_eq!(failure.attribute("message"), Some("2 acknowledged, 1 kept, 1 lost"));
+        assert!(cases[1].1.is_none());
+    }
+
+    #[test]
+    fn what_could_not_be_judged_is_an_error() {
+        let mut verdict = sound_verdict();
+        verdict.inconclusive("it ended".into());
+        let text = verdict.to_junit();
+        let document = Document::parse(&text).unwrap();
+        for (_, result) in cases(&document) {
+            let result = result.unwrap();
+            assert!(result.has_tag_name("error") && result.attribute("message") == Some("it ended"));
+        }
+        assert_eq!(document.root_element().first_element_child().unwrap().attribute("errors"), Some("2"));
+    }
+
+    #[test]
+    fn without_the_guard_nothing_fails() {
+        let both = Comparison { bare: race_verdict(2), guarded: sound_verdict(), guard: Guarding::default() };
+        let text = both.to_junit();
+        let document = Document::parse(&text).unwrap();
+        let tags: Vec<_> = cases(&document).iter().map(|(_, it)| it.map(|it| it.tag_name().name().to_owned())).collect();
+        assert_eq!(tags, [Some("skipped".to_owned()), None, None, None]);
+    }
+
+    #[test]
+    fn nothing_that_a_target_says_leaves_its_element() {
+        let bad = "</failure><x y=\"1\">]]>&\u{0}\u{1b}\n'";
+        let mut verdict = race_verdict(2);
+        verdict.name = bad.into();
+        for found in &mut verdict.found {
+            found.violations[0].what = bad.into();
+        }
+        let text = verdict.to_junit();
+        let document = Document::parse(&text).unwrap();
+        let failure = cases(&document)[0].1.unwrap();
+        assert_eq!(failure.attribute("message").unwrap(), bad.replace(['\u{0}', '\u{1b}'], "\u{fffd}").replace('\n', " "));
+        assert!(failure.first_element_child().is_none());
+    }
+}

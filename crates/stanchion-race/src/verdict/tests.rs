@@ -145,7 +145,7 @@ faults     none                            none
 minimal    2 calls, 1 instance             -
 took       0 µs                            0 µs
 
-guard: stanchion wrap, lock mcp:race; 42 of 44 calls under a lock, longest wait 12 ms
+guard: stanchion wrap, lock mcp:race; in its log 42 of 44 calls under a lock, longest wait 12 ms
 What raced without the guard did not race with it, in the same schedules and those after.
 0 violations in 20 schedules: such a schedule shows one with p < 3/20 (15 %), at 95 %.
 again: --seed 17 --through-guard

@@ -129,7 +129,7 @@ impl Verdict {
             add(reason.clone());
         }
         if self.outcome == Outcome::NothingFound {
-            let mut text = format!("{} in {}", self.calls, plural(whole(self.rounds), "schedule"));
+            let mut text = self.total();
             if !self.faults.is_empty() {
                 text.push_str(&format!(", with {}", self.faults_met()));
             }
@@ -150,6 +150,11 @@ impl Verdict {
     #[must_use]
     pub fn again(&self) -> String {
         if self.is_replayed { "the same --schedule".into() } else { format!("--seed {}", self.seed) }
+    }
+
+    /// All calls of all schedules.
+    pub(super) fn total(&self) -> String {
+        format!("{} in {}", self.calls, plural(whole(self.rounds), "schedule"))
     }
 
     /// Faults that calls met, by name.

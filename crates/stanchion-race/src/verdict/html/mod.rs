@@ -15,9 +15,10 @@ use super::{Comparison, Outcome, Tone, Verdict};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Of the script: no other one runs on the page. A test says what it has to be.
-const SCRIPT_HASH: &str = "sha256-kl9jTiHJec9XOw8VETmr1FUuCJGG4kfCx0llP7rbVUM=";
+const SCRIPT_HASH: &str = "sha256-czFSlR2T4IHnmiEFTpZLY6WJX6n4bRKgqOAAH0myEtM=";
 
-const LEGEND: [(&str, &str); 9] = [
+const LEGEND: [(&str, &str); 13] = [
+    ("ack", "acknowledged"),
     ("ack kept", "acknowledged, kept"),
     ("ack lost", "acknowledged, lost"),
     ("ack twice", "there twice"),
@@ -27,6 +28,9 @@ const LEGEND: [(&str, &str); 9] = [
     ("dropped", "reply lost"),
     ("again", "delivered again"),
     ("reset", "connection reset"),
+    ("pause", "process paused"),
+    ("kill", "process killed, started again"),
+    ("cut", "time cut short"),
 ];
 
 impl Verdict {
@@ -58,7 +62,8 @@ impl Verdict {
     fn html_gist(&self) -> String {
         match self.outcome {
             Outcome::Inconclusive => self.reason.clone().unwrap_or_default(),
-            _ => self.gist(),
+            Outcome::NothingFound => self.total(),
+            Outcome::Race => self.gist(),
         }
     }
 
@@ -207,7 +212,7 @@ fn copied(out: &mut String, class: &str, what: &str, text: &str) -> std::fmt::Re
 fn legend(out: &mut String) -> std::fmt::Result {
     out.push_str("<ul class=\"legend\">");
     for (class, words) in LEGEND {
-        write!(out, "<li data-shows=\"{class}\"><span class=\"sample {class}\"><i></i></span>{words}</li>")?;
+        write!(out, "<li><button type=\"button\" aria-pressed=\"false\" data-shows=\"{class}\"><span class=\"sample {class}\"><i></i></span>{words}</button></li>")?;
     }
     out.push_str("</ul>");
     Ok(())

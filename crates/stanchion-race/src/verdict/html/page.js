@@ -62,7 +62,7 @@ document.addEventListener("pointerover", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") return point(null);
   const plot = event.target.closest(".scroll");
-  const lanes = plot ? [...plot.querySelectorAll(".lane")] : [];
+  const lanes = plot ? [...plot.querySelectorAll(".lane:not([hidden])")] : [];
   const at = lanes.indexOf(current);
   const to = { ArrowDown: at + 1, ArrowUp: at < 0 ? 0 : at - 1, Home: 0, End: lanes.length - 1 }[event.key];
   if (to === undefined || !lanes[to]) return;
@@ -85,9 +85,20 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Signs that the page does not show need no words.
-for (const item of document.querySelectorAll(".legend li")) {
-  const shows = item.dataset.shows.split(" ");
-  const lane = document.querySelector(".lane." + shows.join("."));
-  if (!lane && !document.querySelector(".track ." + shows[0])) item.hidden = true;
+// The legend: signs that the page does not show need no words, and a sign that is pressed shows only its calls.
+function lanes(sign) {
+  const parts = "." + sign.split(" ").join(".") + (sign === "ack" ? ":not(.kept, .lost, .twice)" : "");
+  return new Set(document.querySelectorAll(".lane" + parts + ", .lane:has(.track " + parts + ")"));
+}
+
+for (const button of document.querySelectorAll(".legend button")) {
+  const sign = button.dataset.shows;
+  const shown = lanes(sign);
+  button.disabled = shown.size === 0;
+  button.parentElement.hidden = shown.size === 0 && !document.querySelector(".bands ." + sign.split(" ")[0]);
+  button.addEventListener("click", () => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    for (const other of document.querySelectorAll(".legend button")) other.setAttribute("aria-pressed", String(other === button && on));
+    for (const lane of document.querySelectorAll(".lane")) lane.hidden = on && !shown.has(lane);
+  });
 }

@@ -4,11 +4,9 @@
 /// The whole width, in hundredths of a percent.
 pub(super) const WHOLE: u64 = 10_000;
 /// How wide a cut is drawn.
-const CUT: u64 = 500;
+const CUT: u64 = 700;
 /// Shorter times are not cut.
 const CUT_LEAST_US: u64 = 50_000;
-/// A time is cut if it is so many times longer than all shorter ones together.
-const CUT_RATIO: u64 = 5;
 /// So many moments are named, about.
 const TICKS: u64 = 5;
 
@@ -36,7 +34,8 @@ impl Scale {
         lengths.sort_unstable();
         let (mut shorter, mut longest) = (0, u64::MAX);
         for length in lengths {
-            if length >= CUT_LEAST_US && length > shorter * CUT_RATIO && shorter > 0 {
+            // Longer than all shorter ones together.
+            if length >= CUT_LEAST_US && length > shorter && shorter > 0 {
                 longest = length - 1;
                 break;
             }

@@ -1,5 +1,6 @@
 //! One round as lanes: when each call was sent and answered, what it met, and what is left of it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -74,19 +75,19 @@ pub(super) fn draw<'v>(out: &mut String, verdict: &'v Verdict, round: &Round<'v>
         _ => "tiny",
     };
     let over = time(scale.end_us());
-    let what = format!("{}, over {over}", plural(all, "call"));
+    let (title, what) = (escaped(&round.title), format!("{}, over {over}", plural(all, "call")));
     write!(
         out,
-        "<section class=\"round {size}\"><h2>{} <small>{what}</small></h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" \
-         aria-label=\"{}: {what}. Arrow keys go from call to call.\"><div class=\"plot\">",
-        escaped(&round.title),
-        escaped(&round.title)
+        "<section class=\"round {size}\"><h2>{title} <small>{what}</small></h2>{}<div class=\"scroll\" tabindex=\"0\" role=\"group\" \
+         aria-label=\"{title}: {what}. Arrow keys go from call to call.\"><div class=\"plot\">",
+        share(&lanes)
     )?;
     axis(out, &scale)?;
     for instance in 0..round.instances {
         let here = lanes.iter().filter(|lane| lane.record.instance == instance);
         head(out, instance, round.reads.iter().find(|read| read.instance == instance))?;
-        out.push_str("<div class=\"lanes\"><div class=\"bands\">");
+        let banded = if here.clone().any(|lane| lane.record.disturbed_us.is_some()) { " banded" } else { "" };
+        write!(out, "<div class=\"lanes{banded}\"><div class=\"bands\">")?;
         for (from, to, us) in scale.cuts() {
             write!(out, "<i class=\"cut\" style=\"{}\" title=\"{} cut short\"></i>", place(from, to), time(us))?;
         }
@@ -168,24 +169,45 @@ fn band(out: &mut String, record: &Record, scale: &Scale) -> std::fmt::Result {
     write!(out, "<i class=\"band {class}\" style=\"{style}\"><b>{word} {}</b></i>", time(to - from))
 }
 
+impl Lane<'_> {
+    /// Its classes: how it ended, and what is left of it.
+    fn classes(&self) -> (&'static str, &'static str) {
+        let end = match self.record.end {
+            End::Acknowledged => "ack",
+            End::Failed => "failed",
+            End::Unknown => "unknown",
+        };
+        let fate = match self.fate {
+            Some(Fate::Kept) => "kept",
+            Some(Fate::Lost) => "lost",
+            Some(Fate::Doubled) => "twice",
+            None => "",
+        };
+        (end, fate)
+    }
+}
+
+/// How many calls ended how, as one bar.
+fn share(lanes: &[Lane<'_>]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for lane in lanes {
+        let (end, fate) = lane.classes();
+        *counts.entry(if fate.is_empty() { end } else { fate }).or_default() += 1;
+    }
+    let part = |(class, count): (&&str, &usize)| {
+        format!("<i class=\"{class}\" style=\"flex:{count}\" title=\"{count} {class}\"></i>")
+    };
+    format!("<div class=\"share\">{}</div>", counts.iter().map(part).collect::<String>())
+}
+
 fn draw_lane(out: &mut String, lane: &Lane<'_>, scale: &Scale, number: usize) -> std::fmt::Result {
     let Lane { record, fate, is_afterwards } = lane;
-    let end = match record.end {
-        End::Acknowledged => "ack",
-        End::Failed => "failed",
-        End::Unknown => "unknown",
-    };
-    let (class, word) = match fate {
-        Some(Fate::Kept) => (" kept", "kept"),
-        Some(Fate::Lost) => (" lost", "lost"),
-        Some(Fate::Doubled) => (" twice", "twice"),
-        None => ("", ""),
-    };
+    let (end, class) = lane.classes();
     let (from, to) = (record.started_us, record.ended_us);
     let what = if *is_afterwards { "after" } else { "call" };
     write!(
         out,
-        "<div class=\"lane {end}{class}\" data-i=\"{number}\"><span class=\"name\">{what} {}</span><span class=\"track\">",
+        "<div class=\"lane {end} {class}\" data-i=\"{number}\"><span class=\"name\">{what} {}</span><span class=\"track\">",
         record.n
     )?;
     let fault = record.fault.map(|fault| fault.name());
@@ -204,5 +226,6 @@ fn draw_lane(out: &mut String, lane: &Lane<'_>, scale: &Scale, number: usize) ->
     if let Some((from, to, class)) = mark.filter(|(from, to, class)| *class != "held" || from < to) {
         write!(out, "<i class=\"{class}\" style=\"{}\"></i>", place(scale.at(from), scale.at(to)))?;
     }
-    write!(out, "</span><span class=\"fate\">{}</span></div>", fate.map_or(fault.unwrap_or_default(), |_| word))
+    let word = fate.map_or(fault.unwrap_or_default(), |_| class);
+    write!(out, "</span><span class=\"fate\">{word}</span></div>")
 }
