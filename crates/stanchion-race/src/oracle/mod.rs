@@ -51,11 +51,7 @@ impl Judged {
     }
 
     /// Which calls the last violation is about.
-    fn about<'r>(
-        &mut self,
-        missing: impl Iterator<Item = &'r Record>,
-        doubled: impl Iterator<Item = &'r Record>,
-    ) {
+    fn about<'r>(&mut self, missing: impl Iterator<Item = &'r Record>, doubled: impl Iterator<Item = &'r Record>) {
         if let Some(last) = self.violations.last_mut() {
             last.missing = missing.map(|record| record.id.clone()).collect();
             last.doubled = doubled.map(|record| record.id.clone()).collect();

@@ -104,7 +104,8 @@ fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values
         let shown_twice = doubled.iter().map(|value| format!("{value}: {} times", values.count(value)));
         let shown_lost = missing.iter().map(|value| format!("{value}: lost"));
         judged.add("once", Some(shown.instance), what, shown_twice.chain(shown_lost).take(EXAMPLES).collect());
-        let (missing, doubled): (BTreeSet<_>, BTreeSet<_>) = (missing.into_iter().collect(), doubled.into_iter().collect());
+        let (missing, doubled): (BTreeSet<_>, BTreeSet<_>) =
+            (missing.into_iter().collect(), doubled.into_iter().collect());
         let lost = |it: &&Record| it.is(End::Acknowledged) && missing.contains(&filled(template, played, it));
         let twice = |it: &&Record| doubled.contains(&filled(template, played, it));
         judged.about(played.all().filter(lost), played.all().filter(twice));

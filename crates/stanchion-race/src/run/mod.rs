@@ -4,9 +4,9 @@ mod call;
 mod ground;
 mod history;
 mod round;
-mod watch;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -150,7 +150,8 @@ mod tests {
         let both = Comparison { bare: race_verdict(2), guarded: sound_verdict(), guard: Guarding::default() };
         let text = both.to_junit();
         let document = Document::parse(&text).unwrap();
-        let tags: Vec<_> = cases(&document).iter().map(|(_, it)| it.map(|it| it.tag_name().name().to_owned())).collect();
+        let tags: Vec<_> =
+            cases(&document).iter().map(|(_, it)| it.map(|it| it.tag_name().name().to_owned())).collect();
         assert_eq!(tags, [Some("skipped".to_owned()), None, None, None]);
     }
 
@@ -165,7 +166,10 @@ mod tests {
         let text = verdict.to_junit();
         let document = Document::parse(&text).unwrap();
         let failure = cases(&document)[0].1.unwrap();
-        assert_eq!(failure.attribute("message").unwrap(), bad.replace(['\u{0}', '\u{1b}'], "\u{fffd}").replace('\n', " "));
+        assert_eq!(
+            failure.attribute("message").unwrap(),
+            bad.replace(['\u{0}', '\u{1b}'], "\u{fffd}").replace('\n', " ")
+        );
         assert!(failure.first_element_child().is_none());
     }
 }

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::oracle::Violation;
 pub use self::compare::{Comparison, Guarding};
 pub use self::text::{Line, Tone};
+use crate::oracle::Violation;
 use crate::run::{End, Played, ReadBack, Record};
 use crate::schedule::Schedule;
 use crate::spec::{Origin, Spec};

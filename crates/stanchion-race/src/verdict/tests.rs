@@ -129,7 +129,13 @@ fn a_schedule_of_a_file_is_not_played_again_by_a_seed() {
 
 #[test]
 fn both_sides_are_told_on_one_screen_and_the_guarded_one_decides() {
-    let guard = Guarding { by: "stanchion wrap, lock mcp:race".into(), calls: 44, locked: 42, refused: 0, longest_wait_us: 12_000 };
+    let guard = Guarding {
+        by: "stanchion wrap, lock mcp:race".into(),
+        calls: 44,
+        locked: 42,
+        refused: 0,
+        longest_wait_us: 12_000,
+    };
     let mut both = Comparison { bare: race_verdict(2), guarded: sound_verdict(), guard };
     let expected = "\
 the guard holds: RC101 src/index.ts:109
@@ -157,7 +163,10 @@ without the guard, the smallest schedule, over 5.1 ms:
     assert_eq!(both.outcome(), Outcome::NothingFound);
     let json: Value = serde_json::from_str(&both.to_json()).unwrap();
     assert_eq!((&json["outcome"], &json["guard"]["locked"]), (&"nothing-found".into(), &42.into()));
-    assert_eq!((&json["bare"]["outcome"], &json["guarded"]["sound"]["calls"]["acknowledged"]), (&"race".into(), &2.into()));
+    assert_eq!(
+        (&json["bare"]["outcome"], &json["guarded"]["sound"]["calls"]["acknowledged"]),
+        (&"race".into(), &2.into())
+    );
     // What the guard does not do, and what was not shown, is said.
     both.bare = sound_verdict();
     assert!(both.says().contains("says nothing about what the guard is good for"));

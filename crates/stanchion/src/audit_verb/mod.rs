@@ -51,9 +51,10 @@ fn look(args: &AuditArgs) -> Result<u8, Wrong> {
     };
     let changes = args.diff.as_deref().map(|base| Changes::since(base, &settings.base)).transpose().map_err(one)?;
     let bar = Bar::new();
-    let audited = audit_and_tell(&settings.base, &settings.roots, &settings.config, &|Progress { doing, done, total }| {
-        bar.tell(doing, done, total);
-    });
+    let audited =
+        audit_and_tell(&settings.base, &settings.roots, &settings.config, &|Progress { doing, done, total }| {
+            bar.tell(doing, done, total);
+        });
     drop(bar);
     let mut audited = audited.map_err(one)?;
     narrow(args, baseline.as_ref(), changes.as_ref(), &mut audited);

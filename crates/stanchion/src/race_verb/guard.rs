@@ -36,9 +36,10 @@ impl Guard {
         let exe = text(&std::env::current_exe().map_err(failed)?)?;
         let home = tempfile::Builder::new().prefix("stanchion-guard-").tempdir().map_err(failed)?;
         let (folder, store) = (text(home.path())?, text(&home.path().join("stanchion.db"))?);
-        let mut words: Vec<String> = [&exe, "--home", &folder, "--store", &format!("sqlite:{store}"), "wrap", "--quiet", "--name", NAME]
-            .map(str::to_owned)
-            .into();
+        let mut words: Vec<String> =
+            [&exe, "--home", &folder, "--store", &format!("sqlite:{store}"), "wrap", "--quiet", "--name", NAME]
+                .map(str::to_owned)
+                .into();
         let mut by = format!("stanchion wrap, lock mcp:{NAME}");
         if let Some(policy) = policy {
             let servers = load(policy)?.servers().count();

@@ -145,7 +145,10 @@ mod tests {
         let line = "200 acknowledged, 1 kept, 199 lost · minimal: 2 calls, 1 instance · replay: --seed 17";
         assert_eq!(wrapped(line, None), [line]);
         let broken = wrapped(line, Some(80));
-        assert_eq!(broken, ["200 acknowledged, 1 kept, 199 lost · minimal: 2 calls, 1 instance", "  replay: --seed 17"]);
+        assert_eq!(
+            broken,
+            ["200 acknowledged, 1 kept, 199 lost · minimal: 2 calls, 1 instance", "  replay: --seed 17"]
+        );
         assert_eq!(wrapped("    one two three four five", Some(20)), ["    one two three", "      four five"]);
         let long = wrapped(&"é".repeat(50), Some(20));
         assert!(long.len() == 3 && long.iter().all(|part| part.chars().count() <= 20), "{long:?}");

@@ -90,7 +90,8 @@ fn forgetful(home: &Home, node: &str, lies: &str) -> String {
     let file = spec(home, &[node, script.to_str().unwrap(), "{dir}/all.json", lies], 2);
     let text = std::fs::read_to_string(&file).unwrap();
     let text = text.replace("\"create_entities\"", "\"add\"").replace("\"read_graph\"", "\"list\"");
-    let text = text.replace("{ entities = [{ name = \"{id}\", entityType = \"t\", observations = [] }] }", "{ id = \"{id}\" }");
+    let text = text
+        .replace("{ entities = [{ name = \"{id}\", entityType = \"t\", observations = [] }] }", "{ id = \"{id}\" }");
     std::fs::write(&file, text.replace("/entities/*/name", "/*")).unwrap();
     file
 }
@@ -108,7 +109,11 @@ fn through_the_guard_the_official_memory_server_keeps_what_it_loses_without() {
     let json: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!((&json["bare"]["outcome"], &json["outcome"]), (&"race".into(), &"nothing-found".into()), "{said:?}");
     let (bare, guarded) = (&json["bare"]["found"], &json["guarded"]["sound"]);
-    assert_eq!((&bare["round"], &bare["schedule"]), (&guarded["round"], &guarded["schedule"]), "both show the same schedule");
+    assert_eq!(
+        (&bare["round"], &bare["schedule"]),
+        (&guarded["round"], &guarded["schedule"]),
+        "both show the same schedule"
+    );
     assert_eq!(json["guarded"]["calls"]["acknowledged"], 80);
     assert_eq!(guarded["reads"][1]["values"], 20);
     assert!(json["guard"]["locked"].as_u64().is_some_and(|locked| locked > 40), "{}", json["guard"]);
@@ -140,7 +145,9 @@ fn what_cannot_be_guarded_or_written_is_told_before_anything_is_started() {
     let mark = home.path("started");
     let file = spec(&home, &["sh", "-c", &format!("touch {}", mark.display())], 1);
     home.output(&["race", &file, "--policy", "@memory"]).exits(2).says("--through-guard");
-    home.output(&["race", &file, "--through-guard", "--policy", "@memroy"]).exits(2).says("there is no such ready-made policy");
+    home.output(&["race", &file, "--through-guard", "--policy", "@memroy"])
+        .exits(2)
+        .says("there is no such ready-made policy");
     home.output(&["race", &file, "--html", "/no/such/folder/x.html"]).exits(2).says("there is no such folder");
     home.output(&["race", &file, "--junit", "/"]).exits(2).says("it is a folder");
     let http = home.path("http.toml");

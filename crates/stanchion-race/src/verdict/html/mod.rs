@@ -175,7 +175,11 @@ impl Comparison {
                 Some(round) => draw(out, side, &Round::found(format!("Round {}, {how}", round.round), round), told)?,
                 None => {
                     let why = side.reason.as_deref().unwrap_or_default();
-                    write!(out, "<section><h2>{how}</h2><p class=\"note\">Nothing can be said: {}</p></section>", escaped(why))?;
+                    write!(
+                        out,
+                        "<section><h2>{how}</h2><p class=\"note\">Nothing can be said: {}</p></section>",
+                        escaped(why)
+                    )?;
                 }
             }
         }
@@ -212,7 +216,10 @@ fn copied(out: &mut String, class: &str, what: &str, text: &str) -> std::fmt::Re
 fn legend(out: &mut String) -> std::fmt::Result {
     out.push_str("<ul class=\"legend\">");
     for (class, words) in LEGEND {
-        write!(out, "<li><button type=\"button\" aria-pressed=\"false\" data-shows=\"{class}\"><span class=\"sample {class}\"><i></i></span>{words}</button></li>")?;
+        write!(
+            out,
+            "<li><button type=\"button\" aria-pressed=\"false\" data-shows=\"{class}\"><span class=\"sample {class}\"><i></i></span>{words}</button></li>"
+        )?;
     }
     out.push_str("</ul>");
     Ok(())
@@ -220,7 +227,9 @@ fn legend(out: &mut String) -> std::fmt::Result {
 
 fn page(title: &str, body: &str, told: &[Told<'_>]) -> String {
     let data = in_script(&serde_json::to_string(told).unwrap_or_else(|_| "[]".into()));
-    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; form-action 'none'");
+    let policy = format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; form-action 'none'"
+    );
     let title = escaped(title);
     let calls = plural(whole(u64::try_from(told.len()).unwrap_or(0)), "call");
     format!(

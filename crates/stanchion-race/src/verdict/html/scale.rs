@@ -29,7 +29,8 @@ impl Scale {
         if moments.len() == 1 {
             moments.push(1);
         }
-        let gaps: Vec<(u64, u64)> = moments.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
+        let gaps: Vec<(u64, u64)> =
+            moments.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
         let mut lengths: Vec<u64> = gaps.iter().map(|(from, to)| to - from).collect();
         lengths.sort_unstable();
         let (mut shorter, mut longest) = (0, u64::MAX);

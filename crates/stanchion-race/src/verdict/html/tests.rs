@@ -31,8 +31,13 @@ fn nothing_that_a_target_says_becomes_markup() {
         found.history[0].answer = Some(bad.into());
         found.history[1].why = Some(bad.into());
     }
-    let both = Comparison { bare: verdict.clone(), guarded: verdict.clone(), guard: crate::Guarding { by: bad.into(), ..Default::default() } };
-    let inconclusive = Verdict { outcome: Outcome::Inconclusive, reason: Some(bad.into()), found: None, ..verdict.clone() };
+    let both = Comparison {
+        bare: verdict.clone(),
+        guarded: verdict.clone(),
+        guard: crate::Guarding { by: bad.into(), ..Default::default() },
+    };
+    let inconclusive =
+        Verdict { outcome: Outcome::Inconclusive, reason: Some(bad.into()), found: None, ..verdict.clone() };
     for html in [verdict.to_html(bad), both.to_html(bad), inconclusive.to_html(bad)] {
         assert_eq!(html.matches("</script>").count(), 2, "the data and the script end once each");
         assert!(!html.contains("<img") && !html.contains("<!--") && !html.contains('\u{1b}'), "{html}");

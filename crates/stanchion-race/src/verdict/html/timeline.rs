@@ -57,7 +57,12 @@ struct Lane<'v> {
 }
 
 /// Draws a round, and adds what is told about its calls: each lane has the place of its call in there as its number.
-pub(super) fn draw<'v>(out: &mut String, verdict: &'v Verdict, round: &Round<'v>, told: &mut Vec<Told<'v>>) -> std::fmt::Result {
+pub(super) fn draw<'v>(
+    out: &mut String,
+    verdict: &'v Verdict,
+    round: &Round<'v>,
+    told: &mut Vec<Told<'v>>,
+) -> std::fmt::Result {
     let fates = Fates::new(verdict, round.violations);
     let lane = |is_afterwards| {
         let fates = &fates;
@@ -103,7 +108,11 @@ pub(super) fn draw<'v>(out: &mut String, verdict: &'v Verdict, round: &Round<'v>
     }
     out.push_str("</div></div>");
     if all > lanes.len() {
-        write!(out, "<p class=\"note\">The first {} of {all} calls are drawn; --json has all of them.</p>", lanes.len())?;
+        write!(
+            out,
+            "<p class=\"note\">The first {} of {all} calls are drawn; --json has all of them.</p>",
+            lanes.len()
+        )?;
     }
     out.push_str("</section>");
     Ok(())
@@ -132,7 +141,7 @@ fn axis(out: &mut String, scale: &Scale) -> std::fmt::Result {
         write!(out, "<span style=\"{}\">{}</span>", place(at, at), time(tick))?;
     }
     for (from, to, us) in scale.cuts() {
-        write!(out, "<b style=\"{}\">{}</b>", place(from, to), time(us))?;
+        write!(out, "<b style=\"{}\">+{}</b>", place(from, to), time(us))?;
     }
     out.push_str("</div></div>");
     Ok(())
@@ -219,7 +228,9 @@ fn draw_lane(out: &mut String, lane: &Lane<'_>, scale: &Scale, number: usize) ->
     let mark = match record.fault {
         Some(Fault::Delay { after_us, .. }) => Some((to.saturating_sub(after_us), to, "held")),
         Some(Fault::LostReply) => Some((to, to, "dropped")),
-        Some(Fault::Duplicate { after_us, .. }) => Some(((from + after_us).min(to), (from + after_us).min(to), "again")),
+        Some(Fault::Duplicate { after_us, .. }) => {
+            Some(((from + after_us).min(to), (from + after_us).min(to), "again"))
+        }
         Some(Fault::Reset { after_us }) => Some(((from + after_us).min(to), (from + after_us).min(to), "reset")),
         _ => None,
     };
