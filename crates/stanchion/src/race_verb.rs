@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use stanchion_core::{Result, text};
+use stanchion_core::Result;
 use stanchion_race::{Comparison, Options, Phase, Progress, Schedule, Spec, Verdict, Watch, race};
 
 use self::guard::Guard;
@@ -154,7 +154,7 @@ async fn watched(side: &str, spec: &Spec, options: Options) -> Verdict {
 
 fn told(progress: Progress, time: Duration) -> (String, usize, usize) {
     let Progress { phase, schedules, most, calls, faults, .. } = progress;
-    let time = text::duration(Duration::from_secs(time.as_secs()));
+    let time = format!("{} s", time.as_secs());
     let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     match phase {
         Phase::Control => (format!("one call after the other, {time}"), 0, 0),
@@ -194,6 +194,6 @@ mod tests {
     #[test]
     fn a_bar_says_what_is_done_before_anything_was() {
         let told = told(Watch::default().progress(), Duration::from_millis(1700));
-        assert_eq!(told, ("one call after the other, 1s".to_owned(), 0, 0));
+        assert_eq!(told, ("one call after the other, 1 s".to_owned(), 0, 0));
     }
 }

@@ -68,7 +68,7 @@ impl Comparison {
     pub fn says(&self) -> String {
         match (self.bare.outcome, self.guarded.outcome) {
             (Outcome::Race, Outcome::NothingFound) => {
-                "What raced without the guard did not race with it, in the same schedules and those after.".into()
+                "What raced without the guard held with it, in the same schedules and others.".into()
             }
             (_, Outcome::NothingFound) => {
                 "Without the guard no race was found either: this says nothing about what the guard is good for.".into()

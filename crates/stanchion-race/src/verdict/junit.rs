@@ -160,7 +160,7 @@ mod tests {
         let bad = "</failure><x y=\"1\">]]>&\u{0}\u{1b}\n'";
         let mut verdict = race_verdict(2);
         verdict.name = bad.into();
-        for found in &mut verdict.found {
+        if let Some(found) = &mut verdict.found {
             found.violations[0].what = bad.into();
         }
         let text = verdict.to_junit();

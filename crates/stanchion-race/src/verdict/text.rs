@@ -169,10 +169,13 @@ impl Verdict {
         if n < BOUND_LEAST {
             return format!("0 violations in {}: too few to say how rare one is.", plural(whole(n), "schedule"));
         }
-        let percent = 300_000 / n;
-        let (ones, rest) = (percent / 1000, percent % 1000 / 100);
-        let percent = if ones < 10 && rest > 0 { format!("{ones}.{rest}") } else { ones.to_string() };
-        format!("0 violations in {n} schedules: such a schedule shows one with p < 3/{n} ({percent} %), at 95 %.")
+        // Rounded up: it is a bound.
+        let percent = match 300_000_u64.div_ceil(n) {
+            thousandths @ 10_000.. => thousandths.div_ceil(1000).to_string(),
+            thousandths @ 100.. => format!("{}.{}", thousandths.div_ceil(100) / 10, thousandths.div_ceil(100) % 10),
+            thousandths => format!("0.{:02}", thousandths.div_ceil(10)),
+        };
+        format!("0 violations in {n} schedules: the next shows one with p < 3/{n} ({percent} %), at 95 %.")
     }
 
     /// What happened to the calls, in a few words.

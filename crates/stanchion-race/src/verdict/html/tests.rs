@@ -23,7 +23,7 @@ fn nothing_that_a_target_says_becomes_markup() {
     let mut verdict = race_verdict(2);
     verdict.name = bad.into();
     verdict.titles = vec![bad.into()];
-    for found in verdict.found.iter_mut() {
+    if let Some(found) = &mut verdict.found {
         found.violations[0].what = bad.into();
         found.violations[0].examples = vec![bad.into()];
         found.reads[0].answer = Some(bad.into());
