@@ -153,6 +153,18 @@ fn one_instance_that_shows_less_is_enough() {
 }
 
 #[test]
+fn a_violation_names_the_calls_that_it_is_about() {
+    let about = |expect: &str, ends: &str, left: Value| {
+        let spec = spec(expect);
+        let violation = judge(&spec, &played(&spec, ends, &[json!({"v": left})], None)).violations.remove(0);
+        (violation.missing, violation.doubled)
+    };
+    let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    assert_eq!(about("every = \"{id}\"", "aua", json!(["a0"])), (ids(&["a2"]), ids(&[])));
+    assert_eq!(about("once = \"{id}\"", "aau", json!(["a0", "a0", "a2", "a2"])), (ids(&["a1"]), ids(&["a0", "a2"])));
+}
+
+#[test]
 fn effects_are_counted_by_id_or_else_by_number() {
     let effects = |ends: &str, texts: &[&str]| {
         let spec = spec("effects = \"once\"");
