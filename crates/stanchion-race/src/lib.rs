@@ -12,10 +12,10 @@ mod verdict;
 
 pub use auto::{Auto, AutoTarget, auto};
 pub use oracle::Violation;
-pub use run::{End, Options, Record, race};
+pub use run::{End, Options, Phase, Progress, ReadBack, Record, Watch, race};
 pub use schedule::{Fault, Schedule, ScheduleError, Step};
 pub use spec::{
     Action, Amount, Call, Expect, FaultKind, Faults, Kind, Limits, Model, Operation, Origin, Read, Request, Spec,
     SpecError, SpecProblem, Target, Template, Upstream, UpstreamFault, ValueTemplate,
 };
-pub use verdict::{Ends, Found, Minimal, Outcome, Verdict};
+pub use verdict::{Comparison, Ends, Found, Guarding, Line, Minimal, Outcome, Tone, Verdict};

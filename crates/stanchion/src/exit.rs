@@ -56,11 +56,13 @@ pub(crate) fn code(kind: ErrorKind) -> u8 {
 
 /// `error:` and, if there is one, `hint:` on stderr.
 pub(crate) fn report(error: &Error) {
-    let mut text = format!("error: {}", text(error));
-    if let Some(hint) = error.next_step() {
-        text += &format!("\nhint: {hint}");
-    }
-    say(&text);
+    say(&reported(error));
+}
+
+/// The same as text.
+pub(crate) fn reported(error: &Error) -> String {
+    let hint = error.next_step().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    format!("error: {}{hint}", text(error))
 }
 
 /// The error and what caused it.

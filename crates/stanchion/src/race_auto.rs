@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stanchion_race::{Auto, AutoTarget, Options, auto};
 
-use crate::exit::{escaped, print, say, signalled};
+use crate::exit::{escaped, print, say};
 
 /// What `race --auto` can be told.
 #[derive(Debug, Args)]
@@ -32,21 +32,30 @@ fn variable(text: &str) -> Result<(String, String), String> {
     if name.is_empty() { Err("the name is missing".into()) } else { Ok((name.to_owned(), value.to_owned())) }
 }
 
-/// Races, and says what was made of the tools; `Err` is an exit code that follows from a signal or a file.
-pub(crate) async fn run(args: &AutoArgs, options: &Options, is_quiet: bool) -> Result<Auto, u8> {
+impl AutoArgs {
+    /// What was typed of this.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = vec!["--auto".to_owned()];
+        words.extend(self.url.iter().flat_map(|url| ["--url".to_owned(), url.clone()]));
+        words.extend(self.env.iter().flat_map(|(name, value)| ["--env".to_owned(), format!("{name}={value}")]));
+        words
+    }
+
+    /// The command, which comes last.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let dashes = (!self.command.is_empty()).then(|| "--".to_owned());
+        dashes.into_iter().chain(self.command.iter().cloned()).collect()
+    }
+}
+
+/// Races, and says what was made of the tools; `Err` is what went wrong with a file.
+pub(crate) async fn run(args: &AutoArgs, options: &Options, is_quiet: bool) -> Result<Auto, String> {
     let target = AutoTarget { command: args.command.clone(), env: args.env.clone(), urls: args.url.clone() };
-    // Whoever is interrupted ends what it has started: the processes are in groups of their own.
-    let auto = tokio::select! {
-        auto = auto(&target, options) => auto,
-        code = signalled() => return Err(code),
-    };
+    let auto = auto(&target, options).await;
     auto.notes.iter().for_each(|note| say(&escaped(&format!("note: {note}"))));
     let Some(spec) = &auto.spec else { return Ok(auto) };
     if let Some(path) = &args.save_spec {
-        if let Err(error) = std::fs::write(path, spec) {
-            say(&escaped(&format!("error: {} cannot be written: {error}", path.display())));
-            return Err(crate::race_verb::WRONG);
-        }
+        std::fs::write(path, spec).map_err(|error| format!("error: {} cannot be written: {error}", path.display()))?;
     } else if !is_quiet {
         spec.lines().for_each(|line| print(&escaped(line)));
         print("");

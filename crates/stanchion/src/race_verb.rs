@@ -1,18 +1,28 @@
 //! `race`: makes the calls of a specification at the same time, and says what is left. The work is `stanchion-race`.
 
+mod guard;
+mod show;
+
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use stanchion_core::Result;
-use stanchion_race::{Options, Schedule, Spec, Verdict, race};
+use stanchion_race::{Comparison, Options, Phase, Progress, Schedule, Spec, Verdict, Watch, race};
 
-use crate::exit::{escaped, print, say, signalled};
+use self::guard::Guard;
+use self::show::Report;
+use crate::exit::{escaped, reported, say, signalled};
+use crate::progress::Bar;
 use crate::race_auto::{self, AutoArgs};
 
 /// What the user said cannot be followed.
-pub(crate) const WRONG: u8 = 2;
+const WRONG: u8 = 2;
+/// How often it is looked how far a run is.
+const TICK: Duration = Duration::from_millis(100);
 /// Larger files are not read.
 const FILE_MAX: u64 = 64 << 20;
 
@@ -22,12 +32,14 @@ Examples:
   stanchion race probe.toml --seed 17               the same schedules again
   stanchion race probe.toml --save race.json        keep the smallest schedule that shows the race, and later:
   stanchion race probe.toml --schedule race.json    play it again
+  stanchion race probe.toml --html race.html        a page with the timeline of the calls; --junit FILE for build servers
+  stanchion race probe.toml --through-guard         the same schedules once more with `stanchion wrap` before the server
   stanchion race probe.toml --json                  for programs
   stanchion race --auto -- npx -y some-mcp-server   no file at all: find tools that create and list, race them, print the file
 
 Exit codes:
     0  nothing was found; that is no proof
-    1  a race was found
+    1  a race was found; with --through-guard: through the guard
     2  the command line, the specification or the schedule is wrong
     3  nothing can be said: the target does not start, hangs, or cannot be read back, or the specification does not fit it
 
@@ -55,47 +67,109 @@ pub(crate) struct RaceArgs {
     /// A host beside this machine that may be raced; repeat it for several
     #[arg(long, value_name = "HOST")]
     allow_remote: Vec<String>,
+    /// Play the schedules twice, bare and with `stanchion wrap` before every instance, and compare
+    #[arg(long, conflicts_with = "auto")]
+    through_guard: bool,
+    /// Rules for the guard: a file, or @NAME for a ready-made one [default: one lock for every tool that is not read-only]
+    #[arg(long, value_name = "FILE|@NAME", requires = "through_guard")]
+    policy: Option<String>,
+    /// Write a page with the verdict and the timeline to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write JUnit XML to this file: a test for each expectation
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Print the verdict as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
-    let options = Options { seed: args.seed, schedule: None, allow_remote: args.allow_remote.clone(), root: None };
-    if args.auto.auto {
-        return Ok(match race_auto::run(&args.auto, &options, args.json).await {
-            Ok(auto) => tell(args, &auto.verdict),
-            Err(code) => code,
-        });
+    if let Err(wrong) = show::check(args) {
+        say(&escaped(&wrong));
+        return Ok(WRONG);
     }
-    let (spec, schedule) = match read(args) {
-        Ok(read) => read,
+    // Whoever is interrupted ends what it has started: the processes are in groups of their own.
+    let report = tokio::select! {
+        report = raced(args) => report,
+        code = signalled() => return Ok(code),
+    };
+    let report = match report {
+        Ok(report) => report,
         Err(wrong) => {
             wrong.lines().for_each(|line| say(&escaped(line)));
             return Ok(WRONG);
         }
     };
-    let options = Options { schedule, ..options };
-    // Whoever is interrupted ends what it has started: the processes are in groups of their own.
-    let verdict = tokio::select! {
-        verdict = race(&spec, &options) => verdict,
-        code = signalled() => return Ok(code),
-    };
-    Ok(tell(args, &verdict))
+    // First the files: who reads the verdict finds them.
+    let written = report.write(args);
+    report.print(args);
+    if let Err(wrong) = written {
+        say(&escaped(&wrong));
+        return Ok(WRONG);
+    }
+    Ok(report.outcome().exit_code())
 }
 
-/// Keeps the schedule, prints the verdict, and gives its code.
-fn tell(args: &RaceArgs, verdict: &Verdict) -> u8 {
-    if let Some(wrong) = save(args, verdict) {
-        say(&escaped(&wrong));
-        return WRONG;
+/// What was seen, or what is wrong with what the user said.
+async fn raced(args: &RaceArgs) -> std::result::Result<Report, String> {
+    let options = Options { seed: args.seed, allow_remote: args.allow_remote.clone(), ..Options::default() };
+    if args.auto.auto {
+        let auto = race_auto::run(&args.auto, &options, args.json).await?;
+        return Ok(Report::One(Box::new(auto.verdict)));
     }
-    if args.json {
-        print(&verdict.to_json());
-    } else {
-        verdict.to_string().lines().for_each(|line| print(&escaped(line)));
+    let (spec, schedule) = read(args)?;
+    let options = Options { schedule, ..options };
+    let guard = args.through_guard.then(|| Guard::new(&spec, args.policy.as_deref()));
+    Ok(match guard.transpose().map_err(|wrong| reported(&wrong))? {
+        None => Report::One(Box::new(watched("", &spec, options).await)),
+        Some(guard) => Report::Both(Box::new(both(&spec, options, &guard).await)),
+    })
+}
+
+/// The same seed twice. Of the guarded run the round is shown that raced without it.
+async fn both(spec: &Spec, options: Options, guard: &Guard) -> Comparison {
+    let bare = watched("bare: ", spec, options.clone()).await;
+    let shown = bare.found.as_ref().or(bare.sound.as_ref()).map(|round| round.round);
+    let seed = options.schedule.is_none().then_some(bare.seed);
+    let options = Options { seed, shown, ..options };
+    let guarded = watched("guarded: ", &guard.before(spec), options).await;
+    Comparison { bare, guarded, guard: guard.did() }
+}
+
+/// Races, and says on a terminal how far it is.
+async fn watched(side: &str, spec: &Spec, options: Options) -> Verdict {
+    let (bar, began, watch) = (Bar::new(), Instant::now(), Arc::new(Watch::default()));
+    let options = Options { watch: Some(Arc::clone(&watch)), ..options };
+    let mut racing = Box::pin(race(spec, &options));
+    if !bar.is_shown() {
+        return racing.await;
     }
-    verdict.outcome.exit_code()
+    let mut ticks = tokio::time::interval(TICK);
+    loop {
+        tokio::select! {
+            verdict = &mut racing => return verdict,
+            _ = ticks.tick() => {
+                let (doing, done, total) = told(watch.progress(), began.elapsed());
+                bar.tell(&format!("{side}{doing}"), done, total);
+            }
+        }
+    }
+}
+
+fn told(progress: Progress, time: Duration) -> (String, usize, usize) {
+    let Progress { phase, schedules, most, calls, faults, .. } = progress;
+    let time = format!("{} s", time.as_secs());
+    let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    match phase {
+        Phase::Control => (format!("one call after the other, {time}"), 0, 0),
+        Phase::Shrinking => (format!("race found, making it smaller: try {schedules}, {time}"), 0, 0),
+        _ => (
+            format!("schedule {schedules} of {most}, {calls} calls, {faults} faults, {time}"),
+            whole(schedules),
+            whole(most),
+        ),
+    }
 }
 
 fn read(args: &RaceArgs) -> std::result::Result<(Spec, Option<Schedule>), String> {
@@ -119,9 +193,13 @@ fn file(path: &Path) -> std::result::Result<String, String> {
     }
 }
 
-/// Why the schedule could not be kept. Without a race there is none.
-fn save(args: &RaceArgs, verdict: &Verdict) -> Option<String> {
-    let (path, minimal) = args.save.as_deref().zip(verdict.minimal.as_ref())?;
-    let written = std::fs::write(path, minimal.schedule.to_json() + "\n");
-    written.err().map(|error| format!("error: {} cannot be written: {error}", path.display()))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_what_is_done_before_anything_was() {
+        let told = told(Watch::default().progress(), Duration::from_millis(1700));
+        assert_eq!(told, ("one call after the other, 1 s".to_owned(), 0, 0));
+    }
 }

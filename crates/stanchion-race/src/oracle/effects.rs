@@ -20,6 +20,7 @@ pub(super) fn judge(played: &Played, judged: &mut Judged) {
         let examples = doubled.iter().chain(&missing).take(5);
         let examples = examples.map(|(it, effects)| format!("call {} ({}): {effects} times", it.n, it.id)).collect();
         judged.add("effects", None, what, examples);
+        judged.about(missing.iter().map(|(it, _)| *it), doubled.iter().map(|(it, _)| *it));
     }
 }
 

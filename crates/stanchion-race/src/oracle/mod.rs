@@ -29,6 +29,12 @@ pub struct Violation {
     /// Some of the values or calls, at most five.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// The ids of acknowledged calls whose effect is not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// The ids of calls whose effect is there more than once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubled: Vec<String>,
 }
 
 /// What a round shows.
@@ -41,7 +47,16 @@ pub(crate) struct Judged {
 
 impl Judged {
     fn add(&mut self, expectation: &'static str, instance: Option<usize>, what: String, examples: Vec<String>) {
-        self.violations.push(Violation { expectation, instance, what, examples });
+        let (missing, doubled) = (Vec::new(), Vec::new());
+        self.violations.push(Violation { expectation, instance, what, examples, missing, doubled });
+    }
+
+    /// Which calls the last violation is about.
+    fn about<'r>(&mut self, missing: impl Iterator<Item = &'r Record>, doubled: impl Iterator<Item = &'r Record>) {
+        if let Some(last) = self.violations.last_mut() {
+            last.missing = missing.map(|record| record.id.clone()).collect();
+            last.doubled = doubled.map(|record| record.id.clone()).collect();
+        }
     }
 
     fn undecided(&mut self, why: String) {
@@ -55,6 +70,12 @@ struct Shown<'v> {
     answer: &'v Answer,
     /// `None` without `select`.
     selected: Option<Vec<&'v Value>>,
+}
+
+/// How many values the read-back selects.
+pub(crate) fn values(spec: &Spec, answer: &Answer) -> Option<usize> {
+    let pointer = spec.read.as_ref()?.select.as_deref()?;
+    Some(select(answer.json.as_ref()?, pointer).len())
 }
 
 /// Judges a round.

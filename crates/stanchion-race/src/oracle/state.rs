@@ -1,6 +1,6 @@
 //! Expectations about what can be read back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -93,6 +93,7 @@ fn every(template: &Template, played: &Played, shown: &Shown<'_>, values: &Value
         let what = format!("{} acknowledged, {} kept, {} lost", kept.len() + lost.len(), kept.len(), lost.len());
         let examples = lost.iter().take(EXAMPLES).map(|(record, value)| format!("{value} of call {}", record.n));
         judged.add("every", Some(shown.instance), what, examples.collect());
+        judged.about(lost.iter().map(|(record, _)| *record), std::iter::empty());
     }
 }
 
@@ -108,9 +109,14 @@ fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values
     if missing.len() + doubled.len() > 0 {
         let what =
             format!("of {} values {} are there more than once, {} lost", expected.len(), doubled.len(), missing.len());
-        let doubled = doubled.iter().map(|value| format!("{value}: {} times", values.count(value)));
-        let missing = missing.iter().map(|value| format!("{value}: lost"));
-        judged.add("once", Some(shown.instance), what, doubled.chain(missing).take(EXAMPLES).collect());
+        let shown_twice = doubled.iter().map(|value| format!("{value}: {} times", values.count(value)));
+        let shown_lost = missing.iter().map(|value| format!("{value}: lost"));
+        judged.add("once", Some(shown.instance), what, shown_twice.chain(shown_lost).take(EXAMPLES).collect());
+        let (missing, doubled): (BTreeSet<_>, BTreeSet<_>) =
+            (missing.into_iter().collect(), doubled.into_iter().collect());
+        let lost = |it: &&Record| it.is(End::Acknowledged) && missing.contains(&filled(template, played, it));
+        let twice = |it: &&Record| doubled.contains(&filled(template, played, it));
+        judged.about(played.all().filter(lost), played.all().filter(twice));
     }
 }
 

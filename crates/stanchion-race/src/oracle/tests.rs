@@ -24,6 +24,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         id: format!("a{n}"),
         started_us: 0,
         ended_us: 1,
+        disturbed_us: None,
         end: match letter {
             'a' => End::Acknowledged,
             'u' => End::Unknown,
@@ -43,6 +44,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         afterwards: Vec::new(),
         before: before.as_ref().map(answer),
         reads: reads.iter().map(|json| Ok(answer(json))).collect(),
+        read_us: Vec::new(),
         effects: Vec::new(),
         upstream_faults: 0,
         unclean: None,
@@ -150,6 +152,18 @@ fn one_instance_that_shows_less_is_enough() {
     let played = played(&spec, "aa", &[json!({"v": ["a0", "a1"]}), json!({"v": ["a0"]})], None);
     let violations = judge(&spec, &played).violations;
     assert_eq!(violations.iter().map(|it| it.instance).collect::<Vec<_>>(), [Some(1)]);
+}
+
+#[test]
+fn a_violation_names_the_calls_that_it_is_about() {
+    let about = |expect: &str, ends: &str, left: Value| {
+        let spec = spec(expect);
+        let violation = judge(&spec, &played(&spec, ends, &[json!({"v": left})], None)).violations.remove(0);
+        (violation.missing, violation.doubled)
+    };
+    let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    assert_eq!(about("every = \"{id}\"", "aua", json!(["a0"])), (ids(&["a2"]), ids(&[])));
+    assert_eq!(about("once = \"{id}\"", "aau", json!(["a0", "a0", "a2", "a2"])), (ids(&["a1"]), ids(&["a0", "a2"])));
 }
 
 #[test]

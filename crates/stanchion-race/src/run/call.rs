@@ -81,7 +81,7 @@ impl Prepared {
         let delivered = async { (self.deliver(ahead, cut).await, Instant::now()) };
         let ((reply, mut ended), disturbed) = tokio::join!(delivered, self.disturb());
         drop(place);
-        disturbed?;
+        let disturbed = disturbed?;
         if let Some(Fault::Delay { after_us, .. }) = fault {
             sleep(us(after_us)).await;
             ended = Instant::now();
@@ -100,6 +100,7 @@ impl Prepared {
             id: self.id,
             started_us: since(started),
             ended_us: since(ended),
+            disturbed_us: disturbed.map(|(from, to)| (since(from), since(to))),
             end,
             nothing_ran,
             why,
@@ -131,22 +132,25 @@ impl Prepared {
         better(tokio::join!(first, second))
     }
 
-    /// Stops or kills the process while the call is under way.
-    async fn disturb(&self) -> Result<(), String> {
+    /// Stops or kills the process while the call is under way, and says from when to when.
+    async fn disturb(&self) -> Result<Option<(Instant, Instant)>, String> {
         match self.step.fault {
             Some(Fault::Pause { after_us, ms }) => {
                 sleep(us(after_us)).await;
+                let from = Instant::now();
                 self.instance.pause(Duration::from_millis(ms)).await;
-                Ok(())
+                Ok(Some((from, Instant::now())))
             }
             Some(Fault::Kill { after_us, restart_ms }) => {
                 sleep(us(after_us)).await;
+                let from = Instant::now();
                 let again = self.instance.kill(Duration::from_millis(restart_ms)).await;
                 again.map_err(|why| {
                     format!("instance {} does not start again after it was killed: {why}", self.step.instance)
-                })
+                })?;
+                Ok(Some((from, Instant::now())))
             }
-            _ => Ok(()),
+            _ => Ok(None),
         }
     }
 }

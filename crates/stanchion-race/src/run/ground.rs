@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::history::Stop;
+use super::watch::Watch;
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::schedule::random::mix;
@@ -30,6 +31,7 @@ pub(crate) struct Ground<'a> {
     ids: u64,
     plays: AtomicU64,
     pub(crate) sent: AtomicUsize,
+    pub(super) watch: Arc<Watch>,
     deadline: Instant,
 }
 
@@ -51,8 +53,14 @@ impl<'a> Ground<'a> {
             ids,
             plays: AtomicU64::new(0),
             sent: AtomicUsize::new(0),
+            watch: Arc::default(),
             deadline: Instant::now() + spec.limits.run,
         })
+    }
+
+    pub(super) fn watched(mut self, watch: Option<&Arc<Watch>>) -> Self {
+        self.watch = watch.cloned().unwrap_or_default();
+        self
     }
 
     pub(crate) fn time_left(&self) -> Duration {

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use crate::oracle;
 use crate::recorder::Effect;
 use crate::schedule::{Fault, Schedule};
-use crate::spec::Vars;
-use crate::target::{Answer, Reply};
+use crate::spec::{Spec, Vars};
+use crate::target::{Answer, Reply, shown};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -46,6 +47,9 @@ pub struct Record {
     pub started_us: u64,
     /// When it ended, after the release.
     pub ended_us: u64,
+    /// From when to when its process was stopped, or killed and not yet started again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disturbed_us: Option<(u64, u64)>,
     /// How it ended.
     pub end: End,
     /// It certainly had no effect.
@@ -76,6 +80,27 @@ impl Record {
     pub(crate) fn is_doubtful(&self) -> bool {
         self.end != End::Acknowledged && !self.nothing_ran
     }
+}
+
+/// What one instance showed when all calls had ended.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ReadBack {
+    /// Where.
+    pub instance: usize,
+    /// When it was asked, after the release.
+    pub started_us: u64,
+    /// When it had answered.
+    pub ended_us: u64,
+    /// How many values are selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<usize>,
+    /// The beginning of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// How a reply counts.
@@ -114,6 +139,8 @@ pub(crate) struct Played {
     pub(crate) before: Option<Answer>,
     /// What each instance showed, or why it did not.
     pub(crate) reads: Vec<Result<Answer, String>>,
+    /// From when to when each was read, after the release.
+    pub(crate) read_us: Vec<(u64, u64)>,
     pub(crate) effects: Vec<Effect>,
     /// Faults at the recorder.
     pub(crate) upstream_faults: usize,
@@ -125,6 +152,19 @@ impl Played {
     /// All calls that count, raced or made afterwards.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().chain(&self.afterwards)
+    }
+
+    pub(crate) fn read_backs(&self, spec: &Spec) -> Vec<ReadBack> {
+        let each = self.reads.iter().zip(&self.read_us).enumerate();
+        let shown = each.map(|(instance, (read, (started_us, ended_us)))| ReadBack {
+            instance,
+            started_us: *started_us,
+            ended_us: *ended_us,
+            values: read.as_ref().ok().and_then(|answer| oracle::values(spec, answer)),
+            answer: read.as_ref().ok().map(|answer| shown(&answer.text)),
+            why: read.as_ref().err().cloned(),
+        });
+        shown.collect()
     }
 
     pub(crate) fn count(&self, end: End) -> usize {

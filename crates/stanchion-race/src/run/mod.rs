@@ -6,8 +6,10 @@ mod history;
 mod round;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
@@ -17,8 +19,9 @@ use self::ground::Ground;
 pub(crate) use self::ground::random;
 pub(crate) use self::history::Played;
 use self::history::Stop;
-pub use self::history::{End, Record};
+pub use self::history::{End, ReadBack, Record};
 use self::round::{Mode, play};
+pub use self::watch::{Phase, Progress, Watch};
 use crate::oracle::{Judged, judge};
 use crate::schedule::{Schedule, Shrink, candidates};
 use crate::spec::{Call, Spec};
@@ -45,6 +48,10 @@ pub struct Options {
     pub allow_remote: Vec<String>,
     /// What `{root}` is; the current folder unless set.
     pub root: Option<PathBuf>,
+    /// Is told how far the run is.
+    pub watch: Option<Arc<Watch>>,
+    /// Where nothing is found, this round is shown; the last one else.
+    pub shown: Option<u64>,
 }
 
 /// Runs a specification. It never fails: what hinders it makes the verdict inconclusive.
@@ -84,27 +91,29 @@ pub async fn race(spec: &Spec, options: &Options) -> Verdict {
         None => random().map(|random| random % 1_000_000),
     };
     let mut verdict = Verdict::new(spec, *seed.as_ref().unwrap_or(&0));
+    verdict.is_replayed = options.schedule.is_some();
     let root = options.root.clone().map_or_else(std::env::current_dir, Ok).map_err(|error| error.to_string());
     let ground = match (seed, root) {
         (Ok(seed), Ok(root)) => Ground::new(spec, seed, &root, &options.allow_remote).await,
         (Err(why), _) | (_, Err(why)) => Err(why),
     };
     match ground {
-        Ok(ground) => Box::pin(rounds(&ground, options.schedule.as_ref(), &mut verdict)).await,
+        Ok(ground) => Box::pin(rounds(&ground.watched(options.watch.as_ref()), options, &mut verdict)).await,
         Err(why) => verdict.inconclusive(why),
     }
     verdict.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     verdict
 }
 
-async fn rounds(ground: &Ground<'_>, replay: Option<&Schedule>, verdict: &mut Verdict) {
+async fn rounds(ground: &Ground<'_>, options: &Options, verdict: &mut Verdict) {
     let spec = ground.spec;
     if let Err(why) = control(ground, verdict.seed).await {
         return verdict.inconclusive(why);
     }
-    let mut void = None;
+    let (mut void, mut sound) = (None, None);
+    ground.watch.begin(Phase::Racing, spec.limits.rounds);
     for round in 0..spec.limits.rounds {
-        let schedule = replay.cloned().unwrap_or_else(|| Schedule::generate(spec, verdict.seed, round));
+        let schedule = options.schedule.clone().unwrap_or_else(|| Schedule::generate(spec, verdict.seed, round));
         let left = spec.limits.calls.saturating_sub(ground.sent.load(Ordering::Relaxed));
         if left < schedule.steps.len() && round > 0 {
             verdict.stopped = Some(format!("after {} calls", ground.sent.load(Ordering::Relaxed)));
@@ -122,21 +131,28 @@ async fn rounds(ground: &Ground<'_>, replay: Option<&Schedule>, verdict: &mut Ve
         let judged = judge(spec, &played);
         if !judged.violations.is_empty() {
             let minimal = shrink(ground, &played, &judged).await;
-            return verdict.found(Found::new(round, &played, judged.violations), minimal);
+            return verdict.found(Found::new(spec, round, &played, judged.violations), minimal);
         }
         if let Some(why) = judged.undecided.or(played.unclean.clone()) {
             return verdict.inconclusive(format!("round {round}: {why}"));
         }
         match played.void() {
             Some(why) => void = Some(why),
-            None => verdict.rounds += 1,
+            None => {
+                verdict.rounds += 1;
+                if sound.is_none() || options.shown.is_none_or(|shown| round <= shown) {
+                    sound = Some((round, played));
+                }
+            }
         }
+        ground.watch.played();
     }
     if verdict.rounds == 0 {
         let why = void.unwrap_or_else(|| format!("no round ended in {} s", spec.limits.run.as_secs()));
         return verdict.inconclusive(why);
     }
     verdict.outcome = Outcome::NothingFound;
+    verdict.sound = sound.map(|(round, played)| Found::new(spec, round, &played, Vec::new()));
 }
 
 /// One after the other on one instance: if that does not hold, the specification is wrong.
@@ -173,7 +189,8 @@ async fn control(ground: &Ground<'_>, seed: u64) -> Result<(), String> {
 
 /// The smallest schedule that still shows it, as far as time and calls allow.
 async fn shrink(ground: &Ground<'_>, played: &Played, judged: &Judged) -> Minimal {
-    let mut best = Minimal::new(played, &judged.violations);
+    ground.watch.begin(Phase::Shrinking, SHRINKS_MAX.into());
+    let mut best = Minimal::new(ground.spec, played, &judged.violations);
     let most = ground.spec.limits.calls.saturating_add(ground.sent.load(Ordering::Relaxed));
     let mut plays = 0;
     for pass in Shrink::ALL {
@@ -185,11 +202,12 @@ async fn shrink(ground: &Ground<'_>, played: &Played, judged: &Judged) -> Minima
                         return best;
                     }
                     plays += 1;
+                    ground.watch.played();
                     match play(ground, &candidate, Mode::Race).await {
                         Ok(played) => {
                             let judged = judge(ground.spec, &played);
                             if !judged.violations.is_empty() {
-                                best = Minimal::new(&played, &judged.violations);
+                                best = Minimal::new(ground.spec, &played, &judged.violations);
                                 continue 'smaller;
                             }
                         }

@@ -66,12 +66,12 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
         before =
             Some(read.map_err(|why| Stop::Inconclusive(format!("nothing could be read before the round: {why}")))?);
     }
-    let records = match mode {
+    let (began, records) = match mode {
         Mode::Race => scene.race(schedule).await?,
         Mode::OneByOne => scene.one_by_one(schedule).await,
     };
     scene.look_after(schedule, &records).await?;
-    let afterwards = if ground.spec.expect.answers { scene.afterwards().await } else { Vec::new() };
+    let afterwards = if ground.spec.expect.answers { scene.afterwards(began).await } else { Vec::new() };
     let mut played = Played {
         schedule: schedule.clone(),
         vars: scene.vars.clone(),
@@ -79,11 +79,12 @@ async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Res
         afterwards,
         before,
         reads: Vec::new(),
+        read_us: Vec::new(),
         effects: Vec::new(),
         upstream_faults: 0,
         unclean: None,
     };
-    scene.look_until_settled(&mut played).await?;
+    scene.look_until_settled(&mut played, began).await?;
     let torn_down = scene.prepare("teardown", &ground.spec.teardown, TEARDOWN).await;
     // A folder and processes of its own make the next round clean anyway.
     played.unclean = torn_down.err().filter(|_| ground.spec.target.command.is_empty());
@@ -126,10 +127,10 @@ impl Scene<'_, '_> {
     }
 
     /// What is left. A call without an answer may still run, and what it has half done is no race: only what stays counts.
-    async fn look_until_settled(&self, played: &mut Played) -> Result<(), Stop> {
+    async fn look_until_settled(&self, played: &mut Played, began: Instant) -> Result<(), Stop> {
         let is_open = played.all().any(Record::is_doubtful);
         for _ in 0..if is_open { LOOKS_OPEN } else { LOOKS } {
-            self.look(played).await?;
+            self.look(played, began).await?;
             // No look changes that a call was not answered.
             let is_state = |violation: &Violation| violation.expectation != "answers";
             if !judge(self.ground.spec, played).violations.iter().any(is_state) {
@@ -140,11 +141,14 @@ impl Scene<'_, '_> {
         Ok(())
     }
 
-    async fn look(&self, played: &mut Played) -> Result<(), Stop> {
+    async fn look(&self, played: &mut Played, began: Instant) -> Result<(), Stop> {
         played.reads.clear();
+        played.read_us.clear();
         if self.ground.spec.read.is_some() {
             for instance in 0..self.instances.len() {
+                let started = us_since(began);
                 played.reads.push(self.read(instance).await);
+                played.read_us.push((started, us_since(began)));
             }
         }
         let Some(recorder) = &self.ground.recorder else { return Ok(()) };
@@ -154,19 +158,18 @@ impl Scene<'_, '_> {
         Ok(())
     }
 
-    async fn one_by_one(&self, schedule: &Schedule) -> Vec<Record> {
+    async fn one_by_one(&self, schedule: &Schedule) -> (Instant, Vec<Record>) {
         let began = Instant::now();
         let mut records = Vec::new();
         for step in &schedule.steps {
             let vars = self.vars(step.n, u64::try_from(step.n).unwrap_or(0), step.instance);
             records.extend(self.record(step.call, &vars, began).await);
         }
-        records
+        (began, records)
     }
 
     /// Each kind of call once on each instance, when all faults are over.
-    async fn afterwards(&self) -> Vec<Record> {
-        let began = Instant::now();
+    async fn afterwards(&self, began: Instant) -> Vec<Record> {
         let mut records = Vec::new();
         for instance in 0..self.instances.len() {
             for call in 0..self.ground.spec.calls.len() {
@@ -180,10 +183,9 @@ impl Scene<'_, '_> {
 
     async fn record(&self, call: usize, vars: &Vars, began: Instant) -> Option<Record> {
         let request = &self.ground.spec.calls.get(call)?.request;
-        let since = || u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let started_us = since();
+        let started_us = us_since(began);
         let Counted { end, nothing_ran, why, answer, is_garbage } = self.ask(request, vars).await;
-        let (n, instance, id, ended_us) = (vars.n, vars.i, vars.id.clone(), since());
+        let (n, instance, id, ended_us) = (vars.n, vars.i, vars.id.clone(), us_since(began));
         let given = answer.clone().filter(|_| self.ground.spec.keeps_answer(call));
         let answer = answer.map(|answer| shown(&answer.text));
         Some(Record {
@@ -193,6 +195,7 @@ impl Scene<'_, '_> {
             id,
             started_us,
             ended_us,
+            disturbed_us: None,
             end,
             nothing_ran,
             why,
@@ -203,8 +206,8 @@ impl Scene<'_, '_> {
         })
     }
 
-    /// All at one moment.
-    async fn race(&self, schedule: &Schedule) -> Result<Vec<Record>, Stop> {
+    /// All at one moment, which is told with what came of them.
+    async fn race(&self, schedule: &Schedule) -> Result<(Instant, Vec<Record>), Stop> {
         let spec = self.ground.spec;
         let (release, released) = watch::channel(None);
         let (ready, mut all_ready) = watch::channel(0);
@@ -230,14 +233,17 @@ impl Scene<'_, '_> {
         }
         let waiting = schedule.steps.len();
         drop(all_ready.wait_for(|count| *count >= waiting).await);
-        release.send_replace(Some(Instant::now()));
+        let began = Instant::now();
+        release.send_replace(Some(began));
         let mut records = Vec::new();
         while let Some(call) = calls.join_next().await {
             let ended = call.map_err(|error| Stop::Inconclusive(error.to_string()))?;
-            records.push(ended.map_err(Stop::Inconclusive)?);
+            let record = ended.map_err(Stop::Inconclusive)?;
+            self.ground.watch.ended(&record);
+            records.push(record);
         }
         records.sort_by_key(|record| record.n);
-        Ok(records)
+        Ok((began, records))
     }
 
     /// A target that ends by itself, or says what no target may, makes every conclusion worthless.
@@ -256,6 +262,10 @@ impl Scene<'_, '_> {
         }
         Ok(())
     }
+}
+
+fn us_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Played {

@@ -72,6 +72,24 @@ pub struct Spec {
     pub expect: Expect,
 }
 
+impl Spec {
+    /// The same, with the target's command started by another: these words come before it.
+    ///
+    /// ```
+    /// # let text = "version = 1\nname = \"x\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"true\"]\n[[call]]\ntool = \"add\"\n[read]\ntool = \"list\"\n[expect]\nreadable = true\n";
+    /// # let spec = stanchion_race::Spec::parse(text, "probe.toml").unwrap();
+    /// let guarded = spec.started_by(&["stanchion".into(), "wrap".into(), "--".into()]);
+    /// assert_eq!(guarded.target.command.len(), spec.target.command.len() + 3);
+    /// ```
+    #[must_use]
+    pub fn started_by(&self, words: &[String]) -> Self {
+        let mut guarded = self.clone();
+        let words = words.iter().map(|word| Template::literal(word));
+        guarded.target.command = words.chain(guarded.target.command).collect();
+        guarded
+    }
+}
+
 /// Where a probe comes from; only shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -300,6 +318,24 @@ pub struct Expect {
     pub readable: bool,
     /// Some order of the calls explains all answers.
     pub linearizable: Option<Model>,
+}
+
+impl Expect {
+    /// The keys that are set, in the order of the reference.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let all = [
+            ("every", self.every.is_some()),
+            ("once", self.once.is_some()),
+            ("unique", self.unique),
+            ("count", self.count.is_some()),
+            ("sum", self.sum.is_some()),
+            ("effects", self.effects),
+            ("answers", self.answers),
+            ("readable", self.readable),
+            ("linearizable", self.linearizable.is_some()),
+        ];
+        all.into_iter().filter_map(|(name, is_set)| is_set.then_some(name)).collect()
+    }
 }
 
 impl Spec {

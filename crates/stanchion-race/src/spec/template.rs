@@ -111,6 +111,11 @@ impl Template {
         Ok(Self { parts, number })
     }
 
+    /// Text without words.
+    pub(super) fn literal(text: &str) -> Self {
+        Self { parts: vec![Part::Text(text.to_owned())], number: false }
+    }
+
     pub(super) fn word_dir() -> Self {
         Self { parts: vec![Part::Word(Word::Dir)], number: false }
     }

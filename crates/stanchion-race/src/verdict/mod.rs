@@ -1,5 +1,10 @@
 //! What a run has shown.
 
+mod compare;
+mod escape;
+mod fate;
+mod html;
+mod junit;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -8,8 +13,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use self::compare::{Comparison, Guarding};
+pub use self::text::{Line, Tone};
 use crate::oracle::Violation;
-use crate::run::{End, Played, Record};
+use crate::run::{End, Played, ReadBack, Record};
 use crate::schedule::Schedule;
 use crate::spec::{Origin, Spec};
 
@@ -44,11 +51,7 @@ impl Outcome {
 
 impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Race => "race found",
-            Self::NothingFound => "nothing found",
-            Self::Inconclusive => "inconclusive",
-        })
+        f.write_str(self.words().0)
     }
 }
 
@@ -86,6 +89,10 @@ pub struct Verdict {
     pub origin: Origin,
     /// How it ended.
     pub outcome: Outcome,
+    /// What is expected: the keys of `[expect]`.
+    pub expect: Vec<&'static str>,
+    /// What is called: a name for each `[[call]]`.
+    pub titles: Vec<String>,
     /// Why it is inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -106,11 +113,17 @@ pub struct Verdict {
     /// The smallest schedule that shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimal: Option<Minimal>,
+    /// Where nothing was found, one of the rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sound: Option<Found>,
     /// How long it took.
     pub milliseconds: u64,
+    /// It played the schedule of a file, which no seed makes.
+    #[serde(skip)]
+    pub(crate) is_replayed: bool,
 }
 
-/// The round that showed the race.
+/// A round, and what does not hold after it.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Found {
@@ -124,6 +137,11 @@ pub struct Found {
     pub schedule: Schedule,
     /// What happened.
     pub history: Vec<Record>,
+    /// Calls that were made when all was over, because answers are expected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub afterwards: Vec<Record>,
+    /// What was left, on each instance.
+    pub reads: Vec<ReadBack>,
 }
 
 /// The smallest schedule that shows a race.
@@ -144,6 +162,11 @@ pub struct Minimal {
     pub schedule: Schedule,
     /// What happened.
     pub history: Vec<Record>,
+    /// Calls that were made when all was over, because answers are expected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub afterwards: Vec<Record>,
+    /// What was left, on each instance.
+    pub reads: Vec<ReadBack>,
 }
 
 impl Ends {
@@ -154,24 +177,37 @@ impl Ends {
 }
 
 impl Found {
-    pub(crate) fn new(round: u64, played: &Played, violations: Vec<Violation>) -> Self {
+    pub(crate) fn new(spec: &Spec, round: u64, played: &Played, violations: Vec<Violation>) -> Self {
         let (schedule, history) = (played.schedule.clone(), played.records.clone());
-        Self { round, violations, calls: Ends::of(played), schedule, history }
+        let (afterwards, reads) = (played.afterwards.clone(), played.read_backs(spec));
+        Self { round, violations, calls: Ends::of(played), schedule, history, afterwards, reads }
     }
 }
 
 impl Minimal {
-    pub(crate) fn new(played: &Played, violations: &[Violation]) -> Self {
+    pub(crate) fn new(spec: &Spec, played: &Played, violations: &[Violation]) -> Self {
         let schedule = played.schedule.clone();
-        let faults = schedule.steps.iter().filter(|step| step.fault.is_some()).count();
-        let (calls, instances, history) = (schedule.steps.len(), schedule.used(), played.records.clone());
-        Self { calls, instances, faults, is_complete: false, violations: violations.to_vec(), schedule, history }
+        Self {
+            calls: schedule.steps.len(),
+            instances: schedule.used(),
+            faults: schedule.steps.iter().filter(|step| step.fault.is_some()).count(),
+            is_complete: false,
+            violations: violations.to_vec(),
+            schedule,
+            history: played.records.clone(),
+            afterwards: played.afterwards.clone(),
+            reads: played.read_backs(spec),
+        }
     }
 }
 
 impl Verdict {
     pub(crate) fn new(spec: &Spec, seed: u64) -> Self {
-        Self::empty(spec.name.clone(), spec.origin.clone(), seed)
+        Self {
+            expect: spec.expect.names(),
+            titles: spec.calls.iter().map(|call| call.request.title()).collect(),
+            ..Self::empty(spec.name.clone(), spec.origin.clone(), seed)
+        }
     }
 
     fn empty(name: String, origin: Origin, seed: u64) -> Self {
@@ -180,6 +216,8 @@ impl Verdict {
             name,
             origin,
             outcome: Outcome::Inconclusive,
+            expect: Vec::new(),
+            titles: Vec::new(),
             reason: None,
             seed,
             rounds: 0,
@@ -188,7 +226,9 @@ impl Verdict {
             faults: BTreeMap::new(),
             found: None,
             minimal: None,
+            sound: None,
             milliseconds: 0,
+            is_replayed: false,
         }
     }
 

@@ -1,10 +1,8 @@
 //! `audit`: races in source code. The analysis is `stanchion-audit`; here is what a person or a build server has of it.
 
 mod args;
-mod out;
 mod pages;
 mod probes;
-mod progress;
 mod settings;
 
 use std::io::IsTerminal as _;
@@ -14,12 +12,13 @@ use stanchion_audit::diff::Changes;
 use stanchion_audit::error::Error;
 use stanchion_audit::finding::Severity;
 use stanchion_audit::format::{Format, Look};
-use stanchion_audit::{Audited, audit_and_tell};
+use stanchion_audit::{Audited, Progress, audit_and_tell};
 
 pub(crate) use self::args::AuditArgs;
-use self::progress::Bar;
 use self::settings::Settings;
 use crate::exit::{escaped, say};
+use crate::output as out;
+use crate::progress::Bar;
 
 /// Something was found.
 const FOUND: u8 = 1;
@@ -52,7 +51,10 @@ fn look(args: &AuditArgs) -> Result<u8, Wrong> {
     };
     let changes = args.diff.as_deref().map(|base| Changes::since(base, &settings.base)).transpose().map_err(one)?;
     let bar = Bar::new();
-    let audited = audit_and_tell(&settings.base, &settings.roots, &settings.config, &|progress| bar.tell(progress));
+    let audited =
+        audit_and_tell(&settings.base, &settings.roots, &settings.config, &|Progress { doing, done, total }| {
+            bar.tell(doing, done, total);
+        });
     drop(bar);
     let mut audited = audited.map_err(one)?;
     narrow(args, baseline.as_ref(), changes.as_ref(), &mut audited);

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use serde_json::Value;
 use stanchion_testkit::{eventually_sync, peers_or_skip};
 
 use crate::support::{Home, PATIENCE, signal};
@@ -60,6 +61,104 @@ fn our_memory_server_does_not() {
     let home = Home::new();
     let spec = spec(&home, &[env!("CARGO_BIN_EXE_stanchion"), "--home", "{dir}", "memory"], 5);
     home.output(&["race", &spec]).exits(0).says("100 acknowledged in 5 schedules").says("is not refuted");
+}
+
+/// A server in JavaScript that keeps what it was given in its own memory, and writes all of it to one file: a lock around each call does
+/// not help two of them. `lies` says of every tool that it only reads.
+const FORGETFUL: &str = r#"
+const fs = require("fs"), [, , file, lies] = process.argv, mine = [];
+const tool = (name) => ({ name, inputSchema: { type: "object" }, annotations: lies ? { readOnlyHint: true } : {} });
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  let result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "forgetful", version: "1" } };
+  if (method === "tools/list") result = { tools: [tool("add"), tool("list")] };
+  if (method === "tools/call" && params.name === "add") {
+    mine.push(params.arguments.id);
+    fs.writeFileSync(file, JSON.stringify(mine));
+    result = { content: [] };
+  } else if (method === "tools/call") {
+    result = { content: [{ type: "text", text: fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "[]" }] };
+  }
+  process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\n");
+});
+"#;
+
+fn forgetful(home: &Home, node: &str, lies: &str) -> String {
+    let script = home.path("forgetful.js");
+    std::fs::write(&script, FORGETFUL).unwrap();
+    let file = spec(home, &[node, script.to_str().unwrap(), "{dir}/all.json", lies], 2);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("\"create_entities\"", "\"add\"").replace("\"read_graph\"", "\"list\"");
+    let text = text
+        .replace("{ entities = [{ name = \"{id}\", entityType = \"t\", observations = [] }] }", "{ id = \"{id}\" }");
+    std::fs::write(&file, text.replace("/entities/*/name", "/*")).unwrap();
+    file
+}
+
+#[test]
+fn through_the_guard_the_official_memory_server_keeps_what_it_loses_without() {
+    let peers = peers_or_skip!();
+    let home = Home::new();
+    let (node, server) = (peers.node().to_str().unwrap(), peers.memory_server());
+    let spec = spec(&home, &[node, server.to_str().unwrap()], 4);
+    let (html, junit) = (home.path("race.html"), home.path("race.xml"));
+    let files = ["--html", html.to_str().unwrap(), "--junit", junit.to_str().unwrap()];
+    let args: Vec<&str> = ["race", &spec, "--through-guard", "--json"].into_iter().chain(files).collect();
+    let said = home.output(&args).exits(0);
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&json["bare"]["outcome"], &json["outcome"]), (&"race".into(), &"nothing-found".into()), "{said:?}");
+    let (bare, guarded) = (&json["bare"]["found"], &json["guarded"]["sound"]);
+    assert_eq!(
+        (&bare["round"], &bare["schedule"]),
+        (&guarded["round"], &guarded["schedule"]),
+        "both show the same schedule"
+    );
+    assert_eq!(json["guarded"]["calls"]["acknowledged"], 80);
+    assert_eq!(guarded["reads"][1]["values"], 20);
+    assert!(json["guard"]["locked"].as_u64().is_some_and(|locked| locked > 40), "{}", json["guard"]);
+    let html = std::fs::read_to_string(html).unwrap();
+    assert!(html.contains("the guard holds") && html.contains("--seed 17 --through-guard</code>"));
+    let junit = std::fs::read_to_string(junit).unwrap();
+    assert!(junit.contains("memory, bare\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{junit}");
+    assert!(junit.contains("memory, guarded\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\""), "{junit}");
+}
+
+#[test]
+fn where_the_guard_cannot_help_it_says_so_and_the_guarded_run_decides() {
+    let peers = peers_or_skip!();
+    let home = Home::new();
+    let node = peers.node().to_str().unwrap();
+    let spec = forgetful(&home, node, "");
+    home.output(&["race", &spec, "--through-guard"])
+        .exits(1)
+        .says("race found through the guard: memory")
+        .says("The guard cannot help here")
+        .says("one process for all: `stanchion serve`");
+    let spec = forgetful(&home, node, "lies");
+    home.output(&["race", &spec, "--through-guard"]).exits(1).says("The guard took no lock");
+}
+
+#[test]
+fn what_cannot_be_guarded_or_written_is_told_before_anything_is_started() {
+    let home = Home::new();
+    let mark = home.path("started");
+    let file = spec(&home, &["sh", "-c", &format!("touch {}", mark.display())], 1);
+    home.output(&["race", &file, "--policy", "@memory"]).exits(2).says("--through-guard");
+    home.output(&["race", &file, "--through-guard", "--policy", "@memroy"])
+        .exits(2)
+        .says("there is no such ready-made policy");
+    home.output(&["race", &file, "--html", "/no/such/folder/x.html"]).exits(2).says("there is no such folder");
+    home.output(&["race", &file, "--junit", "/"]).exits(2).says("it is a folder");
+    let http = home.path("http.toml");
+    let text = "version = 1\nname = \"x\"\n[target]\nkind = \"http\"\nurls = [\"http://127.0.0.1:9\"]\n[[call]]\npath = \"/\"\n[expect]\nanswers = true\n";
+    std::fs::write(&http, text).unwrap();
+    home.output(&["race", http.to_str().unwrap(), "--through-guard"]).exits(2).says("stanchion proxy");
+    assert!(!mark.exists());
+    // What is inconclusive is written down as well.
+    let junit = home.path("race.xml");
+    home.output(&["race", &file, "--junit", junit.to_str().unwrap()]).exits(3);
+    assert!(std::fs::read_to_string(junit).unwrap().contains("<error type=\"inconclusive\""));
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn judged(spec: &Spec, rows: &[Row], before: Option<Value>, after: Option<Value>
         id: format!("a{n}"),
         started_us: *started_us,
         ended_us: *ended_us,
+        disturbed_us: None,
         end: match letter {
             'a' => End::Acknowledged,
             'u' => End::Unknown,
@@ -53,6 +54,7 @@ fn judged(spec: &Spec, rows: &[Row], before: Option<Value>, after: Option<Value>
         afterwards: Vec::new(),
         before: before.as_ref().map(answer),
         reads: after.iter().map(|json| Ok(answer(json))).collect(),
+        read_us: after.iter().map(|_| (0, 0)).collect(),
         effects: Vec::new(),
         upstream_faults: 0,
         unclean: None,
