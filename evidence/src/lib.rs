@@ -7,6 +7,7 @@
 
 pub mod budget;
 pub mod report;
+pub mod simulation;
 
 use budget::Budget;
 use report::Report;
