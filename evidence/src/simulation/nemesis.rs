@@ -178,7 +178,8 @@ impl World {
 
     /// An engine or a quorum has granted: is anybody else's lease alive, or believed in?
     pub(super) fn on_grant(&mut self, key: u8, owner: u64, number: u64, again: bool) {
-        let until = self.lasts_until();
+        // A quorum's lease began when its first node was asked, so the ghost of it is what its holder believes.
+        let until = if self.scenario.backend == Backend::Redlock { self.now } else { self.lasts_until() };
         self.oracle.granted(key, owner, number, again, self.now, until);
         for client in 0..self.scenario.clients {
             let now = self.client_now(client);

@@ -299,10 +299,8 @@ impl World {
             Phase::Looking => self.end(client, Ending::Indeterminate),
             Phase::Releasing if me.tries < 2 => self.release(client),
             Phase::Releasing => {
-                // A lease ends by itself; a connection has to be ended.
-                if self.scenario.backend == Backend::PostgresSession {
-                    self.leave_session(client);
-                }
+                // A lease ends by itself; what a session carries ends with it.
+                self.leave_session(client);
                 self.idle(client);
             }
             _ => {}

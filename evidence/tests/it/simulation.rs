@@ -6,7 +6,7 @@ fn no_promise_is_broken_on_any_engine() {
     let mut player = Player::default();
     for backend in BACKENDS {
         let (mut ops, mut ev, mut faults, mut excused) = (0, 0, 0, 0);
-        for seed in 0..100 {
+        for seed in 0..1000 {
             let scenario = Scenario::with(seed, backend, Work::Locks, Plant::Nothing);
             let outcome = player.play(seed, &scenario);
             if !outcome.violations.is_empty() {
