@@ -21,4 +21,8 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[];
+pub const LAYERS: &[Layer] = &[Layer {
+    name: "simulation",
+    about: "seeded worlds of clients, engines, networks and clocks around the sans-IO cores, with every fault of the matrix",
+    run: simulation::run,
+}];

@@ -276,14 +276,4 @@ impl State {
             *until = terms.now + terms.ttl + terms.ttl / 2;
         }
     }
-
-    /// Who has the lock of this key by the node's clock; for the end of a world.
-    pub(super) fn holder(&mut self, terms: &Terms, key: usize) -> Option<u64> {
-        if terms.backend == Backend::Etcd {
-            self.sweep(terms.now);
-            return self.lines[key].first().map(|entry| entry.owner);
-        }
-        let lock = &self.locks[key];
-        Self::lives(terms, lock).then_some(lock.owner)
-    }
 }

@@ -3,7 +3,9 @@
 //!
 //! `stanchion-evidence simulation --seed N` plays the world `N` first: that is how a found one is seen again.
 
+mod caller;
 mod calls;
+pub mod controls;
 mod engine;
 pub mod fault;
 mod nemesis;
@@ -12,14 +14,19 @@ pub mod property;
 mod queue;
 mod quorum;
 pub mod rng;
+mod run;
 pub mod scenario;
+mod shrink;
 pub mod sometimes;
+mod tally;
 mod vault;
 mod wire;
 mod worker;
 mod world;
 
 pub use oracle::Breach;
+pub use run::{run, world_seed};
+pub use shrink::shrink;
 
 use fault::FAULTS;
 use property::Properties;

@@ -15,8 +15,6 @@ pub(super) enum What {
     Replicate,
     /// What went wrong is over.
     Heal { fault: u8, place: u8 },
-    /// From here on nothing goes wrong any more.
-    Quiet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +88,7 @@ pub(super) enum Body {
     Read { call: u8 },
     Swap { call: u8, expect: u32, claim: u32 },
     Forget { call: u8 },
-    Effect { call: u8, delivery: u16 },
+    Effect { call: u8, another_payload: bool },
 
     Granted { number: u64, owner: u64, key: u8 },
     Busy,

@@ -7,7 +7,7 @@ use stanchion_core::{BootTime, FencingToken, LeaseAction, LeaseEvent, LeaseMachi
 
 use super::oracle::Ending;
 use super::quorum::Quorum;
-use super::scenario::{Backend, Plant};
+use super::scenario::{Backend, Plant, Work};
 use super::wire::{Body, Check, Message, NODES, OPERATIONS_MAX, Timer, VAULT, Value};
 use super::world::{LATE_MOST, World};
 
@@ -121,8 +121,11 @@ impl World {
 
     /// A timer of a client; `false` if it belongs to something that is over.
     pub(super) fn rings(&mut self, client: u8, timer: Timer, number: u32) -> bool {
+        let calls = self.scenario.work == Work::Calls;
         let me = &self.workers[usize::from(client)];
         match timer {
+            Timer::Go if calls => return me.alarm == number && self.call_rings(client),
+            Timer::Patience if calls && me.awaited == number => self.call_unanswered(client),
             Timer::Restart if u32::from(me.life) == number => self.start(client),
             Timer::Go if me.alarm == number => match me.phase {
                 Phase::Idle => return self.begin(client),
@@ -138,7 +141,8 @@ impl World {
         true
     }
 
-    fn wake(&mut self, client: u8, after: u64) {
+    /// The next thing to do, later. What was to be done before is not.
+    pub(super) fn wake(&mut self, client: u8, after: u64) {
         let me = self.me(client);
         me.alarm = me.next_request();
         let number = me.alarm;
@@ -147,9 +151,6 @@ impl World {
 
     /// The next operation, if there is one.
     fn begin(&mut self, client: u8) -> bool {
-        if self.scenario.work == super::scenario::Work::Calls {
-            return self.begin_call(client);
-        }
         if self.left == 0 {
             return false;
         }
@@ -209,7 +210,7 @@ impl World {
         if message.life != self.me(client).life {
             return false;
         }
-        if self.scenario.work == super::scenario::Work::Calls {
+        if self.scenario.work == Work::Calls {
             return self.call_answered(client, message);
         }
         if self.scenario.backend == Backend::Redlock && message.from < super::wire::VAULT {
@@ -544,7 +545,9 @@ impl World {
         (me.floor, me.paused_until, me.quorum) = (0, 0, None);
         let (key, owner) = (me.key, me.owner);
         let life = u32::from(me.life);
-        if open {
+        if self.scenario.work == Work::Calls {
+            self.caller_died(client);
+        } else if open {
             self.oracle.ended(operation, Ending::Died, self.now);
         }
         if self.scenario.backend == Backend::PostgresSession {

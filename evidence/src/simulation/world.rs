@@ -154,7 +154,7 @@ impl World {
         self.sometimes = Sometimes::default();
         self.oracle.clear();
         if scenario.work == Work::Calls {
-            self.begin_calls(seed);
+            self.begin_calls();
         }
     }
 
@@ -196,7 +196,6 @@ impl World {
                 return false;
             }
             What::Heal { fault, place } => self.heal(fault, place),
-            What::Quiet => {}
         }
         true
     }
@@ -249,7 +248,7 @@ impl World {
     fn send(&mut self, message: Message) {
         let bits = self.rng.next();
         let mut after = 1 + self.scenario.latency * (256 + (bits & 0x3ff)) / 768;
-        if bits & 0xf_fc00 == 0 {
+        if bits & 0xf_fc00 == 0 && self.scenario.has(Fault::Slow) {
             after *= 20;
         }
         let dice = u32::try_from(bits >> 48).unwrap_or(0);
@@ -395,7 +394,9 @@ impl World {
                     self.oracle.stuck(self.now);
                 }
             }
-            Work::Calls => self.judge_calls(),
+            // Judged as they end.
+            Work::Calls if self.events > EVENTS_MAX => self.oracle.stuck(self.now),
+            Work::Calls => {}
         }
     }
 }
