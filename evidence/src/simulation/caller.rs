@@ -26,6 +26,8 @@ pub(super) enum Step {
     Settling,
     /// The beginning was not answered: nothing was sent, and it is taken back.
     Undoing,
+    /// May be sent, and stands still.
+    Stopped,
     /// The tool is at work.
     Running,
     /// What the tool said is written.
@@ -171,7 +173,7 @@ impl World {
                     return self.answer(client, Ending::Failed);
                 }
                 self.caller(client).step = Step::Waiting;
-                let pause = self.rng.about(self.scenario.ttl / 8);
+                let pause = self.rng.about(self.scenario.poll);
                 self.wake(client, pause);
             }
             Asked::Done(_, response) => {
@@ -253,7 +255,7 @@ impl World {
             Step::Undoing => self.read(client, Step::Undoing),
             Step::Running => self.record(client, Said::Doubt),
             Step::Recording | Step::Looking => self.read(client, Step::Looking),
-            Step::Idle | Step::Waiting => {}
+            Step::Idle | Step::Waiting | Step::Stopped => {}
         }
     }
 
@@ -262,6 +264,7 @@ impl World {
         match self.caller(client).step {
             Step::Idle => return self.begin_call(client),
             Step::Waiting => self.read(client, Step::Reading),
+            Step::Stopped => self.go(client),
             Step::Running => self.give_sign(client),
             _ => return false,
         }
@@ -278,6 +281,14 @@ impl World {
             return self.record(client, Said::NothingSent);
         }
         caller.has_sent = true;
+        if self.stops_here(client) {
+            self.caller(client).step = Step::Stopped;
+            return self.wake(client, 1);
+        }
+        self.go(client);
+    }
+
+    fn go(&mut self, client: u8) {
         self.send_to_tool(client);
         self.wake(client, self.scenario.ttl / 3);
     }

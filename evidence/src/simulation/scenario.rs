@@ -86,6 +86,8 @@ pub struct Scenario {
     pub idle: u64,
     /// How long a client waits for the lock.
     pub wait: u64,
+    /// The mean pause between two tries.
+    pub poll: u64,
     /// For an answer.
     pub patience: u64,
     /// Which faults there are: a bit for each.
@@ -133,7 +135,8 @@ impl Scenario {
             working: rng.pick(&[ttl / 50, ttl / 10, ttl / 2, ttl + ttl / 2]),
             idle: rng.pick(&[500, 5_000, ttl / 4]),
             wait: rng.pick(&[ttl / 2, 2 * ttl, 6 * ttl]),
-            patience: (20 * latency).max(rng.pick(&[ttl / 20, ttl / 4])),
+            poll: rng.pick(&[ttl / 100, ttl / 8]),
+            patience: (20 * latency).max(rng.pick(&[ttl / 20, ttl / 4, ttl])),
             faults: 0,
             message_faults: rng.pick(&[300, 1_500, 4_000]),
             fault_every: rng.pick(&[ttl / 10, ttl / 2, 2 * ttl]),
