@@ -69,10 +69,23 @@ impl State {
 pub(super) enum Ledger {
     Nothing,
     /// `again`: the same owner asked again.
-    Granted { key: u8, owner: u64, number: u64, again: bool },
+    Granted {
+        key: u8,
+        owner: u64,
+        number: u64,
+        again: bool,
+    },
     /// `for_owner`: whose lease it is that was prolonged.
-    Renewed { key: u8, owner: u64, for_owner: u64 },
-    Released { key: u8, owner: u64, of_owner: u64 },
+    Renewed {
+        key: u8,
+        owner: u64,
+        for_owner: u64,
+    },
+    Released {
+        key: u8,
+        owner: u64,
+        of_owner: u64,
+    },
 }
 
 /// What an engine needs to know of the world.
@@ -98,7 +111,10 @@ impl State {
                     self.keep_alive(terms, session);
                 }
                 let ours = self.lines[usize::from(key)].iter().any(|entry| entry.owner == owner);
-                (Body::Ours(ours), if ours { Ledger::Renewed { key, owner, for_owner: owner } } else { Ledger::Nothing })
+                (
+                    Body::Ours(ours),
+                    if ours { Ledger::Renewed { key, owner, for_owner: owner } } else { Ledger::Nothing },
+                )
             }
             (Backend::Etcd, Body::Release { key, owner }) => {
                 let line = &mut self.lines[usize::from(key)];

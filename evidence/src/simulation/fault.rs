@@ -102,8 +102,6 @@ impl Fault {
             (Fault::Amnesia, Backend::Redlock) => Properties::of(&[Property::S3]),
             (Fault::Amnesia | Fault::FailOver, _) => match scenario.work {
                 Work::Calls => Properties::of(&[Property::S4, Property::S5, Property::S6]),
-                // What is kept where the lock is goes with it.
-                Work::Locks if scenario.together => grants.and(Properties::of(&[Property::S2, Property::S5])),
                 Work::Locks => grants,
             },
             // A request that is replayed on its own connection takes a lock that nobody knows of, until the connection ends.

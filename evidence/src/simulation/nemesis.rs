@@ -184,7 +184,8 @@ impl World {
         for client in 0..self.scenario.clients {
             let now = self.client_now(client);
             let other = &self.workers[usize::from(client)];
-            if other.key == key && other.owner != owner && other.lease.as_ref().is_some_and(|lease| lease.is_valid(now)) {
+            if other.key == key && other.owner != owner && other.lease.as_ref().is_some_and(|lease| lease.is_valid(now))
+            {
                 self.oracle.breach(Property::L3, "a holder believes although the lock has passed on", self.now, key);
             }
         }

@@ -75,30 +75,92 @@ pub(super) enum Check {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Body {
     /// `session`: the etcd lease or the connection that carries it.
-    Acquire { key: u8, owner: u64, floor: u64, session: u32 },
-    Renew { key: u8, owner: u64, session: u32 },
-    Release { key: u8, owner: u64 },
+    Acquire {
+        key: u8,
+        owner: u64,
+        floor: u64,
+        session: u32,
+    },
+    Renew {
+        key: u8,
+        owner: u64,
+        session: u32,
+    },
+    Release {
+        key: u8,
+        owner: u64,
+    },
     /// The end of a connection, as the engine sees it.
-    HangUp { session: u32 },
+    HangUp {
+        session: u32,
+    },
     /// Of Redlock: like `Acquire` with the number that the caller would like.
-    Take { key: u8, owner: u64, number: u64 },
-    Write { key: u8, owner: u64, number: u64 },
-    Touch { key: u8, token: FencingToken, check: Check },
-    Put { key: u8, token: FencingToken, check: Check, based_on: u32, operation: u16, value: Value },
-    Read { call: u8 },
-    Swap { call: u8, expect: u32, claim: u32 },
-    Forget { call: u8 },
-    Effect { call: u8, another_payload: bool },
+    Take {
+        key: u8,
+        owner: u64,
+        number: u64,
+    },
+    Write {
+        key: u8,
+        owner: u64,
+        number: u64,
+    },
+    Touch {
+        key: u8,
+        token: FencingToken,
+        check: Check,
+    },
+    Put {
+        key: u8,
+        token: FencingToken,
+        check: Check,
+        based_on: u32,
+        operation: u16,
+        value: Value,
+    },
+    Read {
+        call: u8,
+    },
+    Swap {
+        call: u8,
+        expect: u32,
+        claim: u32,
+    },
+    Forget {
+        call: u8,
+    },
+    Effect {
+        call: u8,
+        another_payload: bool,
+    },
 
-    Granted { number: u64, owner: u64, key: u8 },
+    Granted {
+        number: u64,
+        owner: u64,
+        key: u8,
+    },
     Busy,
     Ours(bool),
-    Touched { value: Value, version: u32 },
-    Refused { floor: u64 },
+    Touched {
+        value: Value,
+        version: u32,
+    },
+    Refused {
+        floor: u64,
+    },
     Stored,
-    Found { claim: u32, version: u32, age: u32 },
-    Swapped { version: u32 },
-    Effected { answer: u16, kind: u8 },
+    Found {
+        claim: u32,
+        version: u32,
+        age: u32,
+    },
+    Swapped {
+        version: u32,
+    },
+    Effected {
+        answer: u16,
+        kind: u8,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

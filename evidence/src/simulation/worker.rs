@@ -427,8 +427,7 @@ impl World {
         me.phase = Phase::Writing;
         me.awaited = me.next_request();
         let (key, token, request, operation) = (me.key, me.token, me.awaited, me.operation);
-        let body =
-            Body::Put { key, token, check, based_on: me.version, operation, value: me.read.with(operation) };
+        let body = Body::Put { key, token, check, based_on: me.version, operation, value: me.read.with(operation) };
         self.ring(client, Timer::Patience, request, patience);
         self.oracle.sent(operation);
         self.ask(client, VAULT, request, body);
