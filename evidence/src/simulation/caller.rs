@@ -217,7 +217,7 @@ impl World {
         let caller = self.caller(client);
         let (writing, owner) = (caller.writing, Owner::from_bits(u128::from(caller.owner)));
         if version != 0 && found == writing {
-            caller.seen = Some(self.calls.claims[found as usize].clone());
+            self.see(client, found, version);
             return self.run(client, version);
         }
         self.see(client, found, version);

@@ -32,7 +32,6 @@ pub(super) enum Phase {
 
 #[derive(Debug)]
 pub(super) struct Worker {
-    pub(super) client: u8,
     pub(super) ppm: i64,
     /// Counts processes; what was sent to an earlier one does not reach this.
     pub(super) life: u16,
@@ -69,7 +68,6 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(client: u8, ppm: i64) -> Worker {
         Worker {
-            client,
             ppm,
             life: 1,
             paused_until: 0,
