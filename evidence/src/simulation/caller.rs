@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use stanchion_core::claim::{Asked, Claim, Event, Outcome, State, Wish, ask};
+use stanchion_core::claim::{Asked, Claim, Event, State, Wish, ask};
 use stanchion_core::{BootTime, Owner};
 
-use super::calls::{DONE, FAILED, answer_in, response};
+use super::calls::answer_in;
 use super::oracle::Ending;
 use super::scenario::Plant;
-use super::wire::{Body, Message, NODES, TOOL, Timer};
+use super::wire::{Body, Message, NODES, Timer};
 use super::worker::Phase;
 use super::world::World;
 
@@ -44,7 +44,7 @@ pub(super) enum Step {
 
 /// What is to be recorded of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+pub(super) enum Said {
     Tool { answer: u16, kind: u8 },
     Doubt,
     NothingSent,
@@ -58,18 +58,18 @@ pub(super) struct Caller {
     pub(super) has_sent: bool,
     /// The key was used for something else before, or will be.
     pub(super) another_payload: bool,
-    owner: u64,
+    pub(super) owner: u64,
     /// The claim in hand, and the version of the record it stands in.
-    seen: Option<Claim>,
-    version: u32,
+    pub(super) seen: Option<Claim>,
+    pub(super) version: u32,
     /// What is being written, and what it was to find.
-    writing: u32,
-    expected: u32,
-    said: Said,
-    since: BootTime,
-    give_up_at: u64,
-    beat: u32,
-    answered: bool,
+    pub(super) writing: u32,
+    pub(super) expected: u32,
+    pub(super) said: Said,
+    pub(super) since: BootTime,
+    pub(super) give_up_at: u64,
+    pub(super) beat: u32,
+    pub(super) answered: bool,
 }
 
 impl Default for Caller {
@@ -94,11 +94,11 @@ impl Default for Caller {
 }
 
 impl World {
-    fn caller(&mut self, client: u8) -> &mut Caller {
+    pub(super) fn caller(&mut self, client: u8) -> &mut Caller {
         &mut self.calls.callers[usize::from(client)]
     }
 
-    fn wish(&mut self, client: u8) -> &Wish {
+    pub(super) fn wish(&mut self, client: u8) -> &Wish {
         let caller = &self.calls.callers[usize::from(client)];
         let (call, strange, owner) = (usize::from(caller.call), caller.another_payload, caller.owner);
         let (usual, another) = (self.calls.payload, self.calls.another_payload);
@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    fn send_to_store(&mut self, client: u8, step: Step, body: Body) {
+    pub(super) fn send_to_store(&mut self, client: u8, step: Step, body: Body) {
         let patience = self.scenario.patience;
         let me = self.me(client);
         me.awaited = me.next_request();
@@ -134,12 +134,12 @@ impl World {
         self.ask(client, NODES, request, body);
     }
 
-    fn read(&mut self, client: u8, step: Step) {
+    pub(super) fn read(&mut self, client: u8, step: Step) {
         let call = self.caller(client).call;
         self.send_to_store(client, step, Body::Read { call });
     }
 
-    fn swap(&mut self, client: u8, step: Step, expect: u32, next: Claim) {
+    pub(super) fn swap(&mut self, client: u8, step: Step, expect: u32, next: Claim) {
         let claim = self.calls.keep(next);
         let caller = self.caller(client);
         (caller.writing, caller.expected) = (claim, expect);
@@ -148,7 +148,7 @@ impl World {
     }
 
     /// What may be done, given what was found.
-    fn judge(&mut self, client: u8, found: Option<u32>, version: u32, age: u32) {
+    pub(super) fn judge(&mut self, client: u8, found: Option<u32>, version: u32, age: u32) {
         let found = found.map(|at| self.calls.claims[at as usize].clone());
         // Engines tell whole milliseconds.
         let stood = Duration::from_millis(u64::from(age / 1000));
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    fn begin_with(&mut self, client: u8, claim: Claim, version: u32) {
+    pub(super) fn begin_with(&mut self, client: u8, claim: Claim, version: u32) {
         let since = self.client_now(client);
         let in_two_steps = self.rng.chance(16_384);
         let (step, next) = match claim.step(Event::Dispatch { by: claim.attempt }) {
@@ -202,7 +202,7 @@ impl World {
     }
 
     /// T3: the lock has come, and the mark is made before the first byte leaves.
-    fn mark(&mut self, client: u8) {
+    pub(super) fn mark(&mut self, client: u8) {
         let since = self.client_now(client);
         let caller = self.caller(client);
         let version = caller.version;
@@ -213,7 +213,7 @@ impl World {
     }
 
     /// The claim is another than when it was written: somebody took it over, and nothing was sent.
-    fn not_marked(&mut self, client: u8, found: u32, version: u32) {
+    pub(super) fn not_marked(&mut self, client: u8, found: u32, version: u32) {
         let caller = self.caller(client);
         let (writing, owner) = (caller.writing, Owner::from_bits(u128::from(caller.owner)));
         if version != 0 && found == writing {
@@ -228,14 +228,14 @@ impl World {
     }
 
     /// The caller has its answer; whatever is left to record is recorded without it.
-    fn answer(&mut self, client: u8, ending: Ending) {
+    pub(super) fn answer(&mut self, client: u8, ending: Ending) {
         if !std::mem::replace(&mut self.caller(client).answered, true) {
             self.call_ended(client, ending);
         }
         self.rest(client);
     }
 
-    fn rest(&mut self, client: u8) {
+    pub(super) fn rest(&mut self, client: u8) {
         let caller = self.caller(client);
         (caller.step, caller.seen, caller.beat) = (Step::Idle, None, 0);
         let me = self.me(client);
@@ -316,180 +316,8 @@ impl World {
         true
     }
 
-    /// Marked as sent. If that took too long, others may have judged us dead, and nothing is sent.
-    fn run(&mut self, client: u8, version: u32) {
-        let now = self.client_now(client);
-        let lease = Duration::from_micros(self.scenario.ttl);
-        let caller = self.caller(client);
-        caller.version = version;
-        if now - caller.since >= lease {
-            return self.record(client, Said::NothingSent);
-        }
-        caller.has_sent = true;
-        if self.stops_here(client) {
-            self.caller(client).step = Step::Stopped;
-            return self.wake(client, 1);
-        }
-        self.go(client);
-    }
-
-    fn go(&mut self, client: u8) {
-        self.send_to_tool(client);
-        self.wake(client, self.scenario.ttl / 3);
-    }
-
-    fn send_to_tool(&mut self, client: u8) {
-        let patience = self.scenario.patience + self.scenario.working;
-        let me = self.me(client);
-        me.awaited = me.next_request();
-        let request = me.awaited;
-        let caller = self.caller(client);
-        caller.step = Step::Running;
-        let (call, another_payload) = (caller.call, caller.another_payload);
-        self.ring(client, Timer::Patience, request, patience);
-        self.ask(client, TOOL, request, Body::Effect { call, another_payload });
-    }
-
-    /// A sign of life: the claim as it is, written anew.
-    fn give_sign(&mut self, client: u8) {
-        let caller = self.caller(client);
-        let (version, call) = (caller.version, caller.call);
-        let Some(next) = caller.seen.as_ref().and_then(|claim| claim.step(Event::Beat { by: claim.attempt }).ok())
-        else {
-            return;
-        };
-        let claim = self.calls.keep(next);
-        let me = self.me(client);
-        let request = me.next_request();
-        self.caller(client).beat = request;
-        self.ask(client, NODES, request, Body::Swap { call, expect: version, claim });
-        self.wake(client, self.scenario.ttl / 3);
-    }
-
-    fn beaten(&mut self, client: u8, body: &Body) {
-        match *body {
-            Body::Swapped { version } => self.caller(client).version = version,
-            Body::Found { claim, version, .. } => self.see(client, claim, version),
-            _ => {}
-        }
-        self.caller(client).beat = 0;
-    }
-
-    /// Notes what stands there. Forgotten by the store, it is written anew from what we know.
-    fn see(&mut self, client: u8, claim: u32, version: u32) {
-        let found = (version != 0).then(|| self.calls.claims[claim as usize].clone());
-        let caller = self.caller(client);
-        caller.version = version;
-        caller.seen = found.or(caller.seen.take());
-    }
-
-    /// T5, T6, T7: what came of it.
-    fn record(&mut self, client: u8, said: Said) {
-        self.caller(client).said = said;
-        if self.deletes_on_failure() && !matches!(said, Said::Tool { kind: DONE, .. }) {
-            let call = self.caller(client).call;
-            return self.send_to_store(client, Step::Recording, Body::Forget { call });
-        }
-        self.write_said(client);
-    }
-
-    fn write_said(&mut self, client: u8) {
-        let caller = &self.calls.callers[usize::from(client)];
-        let (version, said) = (caller.version, caller.said);
-        let Some(claim) = &caller.seen else { return self.rest(client) };
-        // Whose attempt it is: ours, whatever stands in the record by now.
-        let by = stanchion_core::claim::Attempt { owner: Owner::from_bits(u128::from(caller.owner)), ..claim.attempt };
-        let keep = claim.keep.answer;
-        let event = match said {
-            Said::Tool { answer, kind: DONE } => {
-                Event::Finish { by, outcome: Outcome::Ok, response: response(answer), keep }
-            }
-            Said::Tool { answer, kind: FAILED } => {
-                Event::Finish { by, outcome: Outcome::Failed, response: response(answer), keep }
-            }
-            Said::Tool { answer, .. } => Event::NoEffect { by, response: Some(response(answer)) },
-            Said::NothingSent => Event::NoEffect { by, response: None },
-            Said::Doubt => Event::Doubt { by, reason: String::new() },
-        };
-        match claim.step(event) {
-            Ok(next) => self.swap(client, Step::Recording, version, next),
-            Err(_) => self.too_late(client),
-        }
-    }
-
-    /// The claim has moved on without us: the caller is told what the record says.
-    fn too_late(&mut self, client: u8) {
-        let said = self.caller(client).said;
-        let state = self.caller(client).seen.as_ref().map(|claim| claim.state.clone());
-        match (said, state) {
-            (Said::NothingSent, _) => self.answer(client, Ending::Failed),
-            (_, Some(State::Done { response, .. } | State::Tombstone { response, .. })) => {
-                self.told(client, answer_in(&response));
-                self.answer(client, Ending::Done);
-            }
-            _ => self.answer(client, Ending::Indeterminate),
-        }
-    }
-
-    fn recorded(&mut self, client: u8, version: u32) {
-        let caller = self.caller(client);
-        let (said, writing) = (caller.said, caller.writing);
-        caller.version = version;
-        let unknown = matches!(self.calls.claims[writing as usize].state, State::Unknown { .. });
-        match said {
-            Said::Tool { answer, kind: DONE | FAILED } => {
-                self.told(client, answer);
-                self.answer(client, Ending::Done);
-            }
-            // An earlier attempt may have run.
-            _ if unknown => self.answer(client, Ending::Indeterminate),
-            Said::Tool { .. } => {
-                self.caller(client).has_sent = false;
-                self.answer(client, Ending::Failed);
-            }
-            Said::NothingSent => self.answer(client, Ending::Failed),
-            Said::Doubt => self.answer(client, Ending::Indeterminate),
-        }
-    }
-
-    /// The record is another than we thought, or our write was not answered. Is it what we were writing?
-    fn found_instead(&mut self, client: u8, claim: u32, version: u32) {
-        let ours = self.caller(client).writing;
-        if version != 0 && claim == ours {
-            self.sometimes.recorded_late += 1;
-            return self.recorded(client, version);
-        }
-        self.see(client, claim, version);
-        self.write_said(client);
-    }
-
-    /// As `Undo::forestall`: what the request wrote is taken back; if it is still on its way, what it was to find is changed.
-    fn forestall(&mut self, client: u8, found: u32, version: u32) {
-        self.sometimes.beginning_taken_back += 1;
-        let caller = &self.calls.callers[usize::from(client)];
-        let (owner, expected) = (Owner::from_bits(u128::from(caller.owner)), caller.expected);
-        if version == 0 {
-            if expected == 0 {
-                self.caller(client).version = 0;
-                return self.record(client, Said::NothingSent);
-            }
-            return self.rest(client);
-        }
-        let claim = &self.calls.claims[found as usize];
-        if claim.attempt.owner == owner {
-            self.see(client, found, version);
-            return self.record(client, Said::NothingSent);
-        }
-        if expected == version {
-            // The same again, as another version.
-            let (same, call) = (found, caller.call);
-            return self.send_to_store(client, Step::Undoing, Body::Swap { call, expect: version, claim: same });
-        }
-        self.rest(client);
-    }
-
     /// The articles' first attempt: look, run, write.
-    fn check_then_act(&mut self, client: u8, found: Option<Claim>) {
+    pub(super) fn check_then_act(&mut self, client: u8, found: Option<Claim>) {
         if let Some(State::Done { response, .. }) = found.map(|claim| claim.state) {
             self.told(client, answer_in(&response));
             return self.answer(client, Ending::Done);

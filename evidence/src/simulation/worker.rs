@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use stanchion_core::{BootTime, FencingToken, LeaseAction, LeaseEvent, LeaseMachine, Owner};
+use stanchion_core::{BootTime, FencingToken, LeaseEvent, LeaseMachine};
 
-use super::fault::Fault;
 use super::oracle::Ending;
 use super::quorum::Quorum;
 use super::scenario::{Backend, Plant, Work};
-use super::wire::{Body, Check, Message, NODES, OPERATIONS_MAX, Timer, VAULT, Value};
+use super::wire::{Body, Message, NODES, Timer, Value};
 use super::world::{LATE_MOST, World};
 
 /// Where a client is in its operation.
@@ -40,28 +39,28 @@ pub(super) struct Worker {
     pub(super) key: u8,
     pub(super) operation: u16,
     /// Once more after the faults, until it is done.
-    probing: bool,
-    done: bool,
+    pub(super) probing: bool,
+    pub(super) done: bool,
     pub(super) owner: u64,
     /// The etcd lease or the connection in use.
     pub(super) session: u32,
     pub(super) floor: u64,
-    requests: u32,
+    pub(super) requests: u32,
     /// The request whose answer moves the operation on.
     pub(super) awaited: u32,
     /// The `Go` timer that counts.
-    alarm: u32,
-    tries: u8,
+    pub(super) alarm: u32,
+    pub(super) tries: u8,
     /// A request went unanswered: the lock may be ours.
-    unsure: bool,
-    give_up_at: u64,
+    pub(super) unsure: bool,
+    pub(super) give_up_at: u64,
     pub(super) sent: BootTime,
     pub(super) lease: Option<LeaseMachine>,
     pub(super) renewal: u32,
-    keeper: u32,
-    token: FencingToken,
-    read: Value,
-    version: u32,
+    pub(super) keeper: u32,
+    pub(super) token: FencingToken,
+    pub(super) read: Value,
+    pub(super) version: u32,
     pub(super) quorum: Option<Box<Quorum>>,
 }
 
@@ -110,7 +109,7 @@ impl Worker {
         self.requests
     }
 
-    fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         matches!(self.phase, Phase::Touching | Phase::Working | Phase::Stopped | Phase::Writing | Phase::Looking)
     }
 }
@@ -152,7 +151,7 @@ impl World {
     }
 
     /// The next operation, if there is one.
-    fn begin(&mut self, client: u8) -> bool {
+    pub(super) fn begin(&mut self, client: u8) -> bool {
         if self.left == 0 {
             return false;
         }
@@ -162,7 +161,7 @@ impl World {
         true
     }
 
-    fn begin_on(&mut self, client: u8, key: u8, probing: bool) {
+    pub(super) fn begin_on(&mut self, client: u8, key: u8, probing: bool) {
         self.begun += 1;
         let operation = self.begun - 1;
         let give_up_at = self.now + self.scenario.wait;
@@ -272,7 +271,7 @@ impl World {
         self.wake(client, pause);
     }
 
-    fn unanswered(&mut self, client: u8) {
+    pub(super) fn unanswered(&mut self, client: u8) {
         let now = self.now;
         let me = self.me(client);
         me.awaited = 0;
@@ -311,7 +310,7 @@ impl World {
     }
 
     /// What may still arrive on this session or connection would be carried for as long as it lives: it is left.
-    fn leave_session(&mut self, client: u8) {
+    pub(super) fn leave_session(&mut self, client: u8) {
         let session = self.me(client).session;
         match self.scenario.backend {
             Backend::Etcd if self.scenario.plant != Plant::LateGrantKept => self.me(client).session += 1,
@@ -324,232 +323,6 @@ impl World {
             }
             _ => {}
         }
-    }
-
-    pub(super) fn granted(&mut self, client: u8, number: u64) {
-        let (now, ttl) = (self.client_now(client), self.scenario.ttl);
-        let backend = self.scenario.backend;
-        let lasting = Duration::from_micros(ttl);
-        let me = &mut self.workers[usize::from(client)];
-        let sent = if self.scenario.plant == Plant::DeadlineFromAnswer { now } else { me.sent };
-        let machine = match backend {
-            Backend::PostgresSession => LeaseMachine::held(sent, lasting, None),
-            _ => LeaseMachine::new(sent, lasting, None, false),
-        };
-        if !machine.is_valid(now) {
-            // As `Locks::hold`: asked for again as this owner, or given back.
-            me.unsure = true;
-            if self.now >= me.give_up_at && !me.probing {
-                return self.give_up(client);
-            }
-            if backend == Backend::Redlock {
-                self.let_go(client);
-                self.new_owner(client);
-            }
-            return self.attempt(client);
-        }
-        me.lease = Some(machine);
-        me.token = FencingToken::new(number, Owner::from_bits(u128::from(me.owner)));
-        me.tries = 0;
-        self.believes(client);
-        let first = self.until(client, sent + lasting / 3);
-        let me = self.me(client);
-        me.keeper = me.next_request();
-        let keeper = me.keeper;
-        self.ring(client, Timer::Keeper, keeper, first);
-        self.touch(client);
-    }
-
-    /// As `lease.fence()`: by our own clock, at each use.
-    fn may_act(&mut self, client: u8) -> bool {
-        if matches!(self.scenario.plant, Plant::NoLock | Plant::BlindHolder) {
-            return true;
-        }
-        let now = self.client_now(client);
-        self.me(client).lease.as_ref().is_some_and(|lease| lease.is_valid(now))
-    }
-
-    fn check(&self) -> Check {
-        match self.scenario.plant {
-            Plant::NoLock | Plant::NoFence | Plant::BlindHolder => Check::Nothing,
-            Plant::WriteOnlyFence => Check::WriteOnly,
-            _ => Check::FirstTouch,
-        }
-    }
-
-    fn touch(&mut self, client: u8) {
-        if !self.may_act(client) {
-            return self.end(client, Ending::Failed);
-        }
-        let (check, patience) = (self.check(), self.scenario.patience);
-        let me = self.me(client);
-        me.phase = Phase::Touching;
-        me.awaited = me.next_request();
-        let (key, token, request) = (me.key, me.token, me.awaited);
-        self.ring(client, Timer::Patience, request, patience);
-        self.ask(client, VAULT, request, Body::Touch { key, token, check });
-    }
-
-    fn touched(&mut self, client: u8, value: Value, version: u32) {
-        let pause = self.rng.about(self.scenario.working);
-        let me = self.me(client);
-        (me.read, me.version, me.phase, me.tries) = (value, version, Phase::Working, 0);
-        self.wake(client, pause);
-    }
-
-    fn write(&mut self, client: u8) {
-        if !self.may_act(client) {
-            return self.end(client, Ending::Failed);
-        }
-        if self.stops_here(client) {
-            self.me(client).phase = Phase::Stopped;
-            return self.wake(client, 1);
-        }
-        self.send_write(client);
-    }
-
-    /// Between a look at the clock and what is done on the strength of it, a process can stand still for any time.
-    pub(super) fn stops_here(&mut self, client: u8) -> bool {
-        let stops =
-            self.scenario.has(Fault::Pause) && !self.quiet && self.rng.chance(1_000) && self.count(Fault::Pause);
-        if stops {
-            let ttl = self.scenario.ttl;
-            self.me(client).paused_until = self.now + ttl + ttl / 5 + self.rng.below(4 * ttl);
-        }
-        stops
-    }
-
-    fn send_write(&mut self, client: u8) {
-        let (check, patience) = (self.check(), self.scenario.patience);
-        let me = self.me(client);
-        me.phase = Phase::Writing;
-        me.awaited = me.next_request();
-        let (key, token, request, operation) = (me.key, me.token, me.awaited, me.operation);
-        let body = Body::Put { key, token, check, based_on: me.version, operation, value: me.read.with(operation) };
-        self.ring(client, Timer::Patience, request, patience);
-        self.oracle.sent(operation);
-        self.ask(client, VAULT, request, body);
-    }
-
-    /// The write was not answered: what stands there is asked for, never written again.
-    fn look(&mut self, client: u8) {
-        if !self.may_act(client) || self.check() != Check::FirstTouch {
-            return self.end(client, Ending::Indeterminate);
-        }
-        self.touch(client);
-        self.me(client).phase = Phase::Looking;
-    }
-
-    /// Nothing was done; what may have been granted is given back.
-    fn give_up(&mut self, client: u8) {
-        let me = self.me(client);
-        let (operation, unsure) = (me.operation, me.unsure);
-        self.ended(client, operation, Ending::Failed);
-        let etcd_line = self.scenario.backend == Backend::Etcd;
-        if (unsure || etcd_line) && self.scenario.plant != Plant::LateGrantKept {
-            self.leave_session(client);
-            return self.release(client);
-        }
-        self.idle(client);
-    }
-
-    /// The operation is over; the lock is given back.
-    fn end(&mut self, client: u8, ending: Ending) {
-        let operation = self.me(client).operation;
-        self.ended(client, operation, ending);
-        if self.scenario.plant == Plant::NoLock {
-            return self.idle(client);
-        }
-        self.me(client).tries = 0;
-        self.release(client);
-    }
-
-    fn ended(&mut self, client: u8, operation: u16, ending: Ending) {
-        self.sometimes.indeterminate += u64::from(ending == Ending::Indeterminate);
-        self.me(client).done = ending == Ending::Done;
-        self.oracle.ended(operation, ending, self.now);
-    }
-
-    fn release(&mut self, client: u8) {
-        let patience = self.scenario.patience;
-        let me = self.me(client);
-        me.phase = Phase::Releasing;
-        (me.lease, me.keeper, me.renewal) = (None, 0, 0);
-        me.awaited = me.next_request();
-        let (key, owner, request) = (me.key, me.owner, me.awaited);
-        self.ring(client, Timer::Patience, request, patience);
-        if self.scenario.backend == Backend::Redlock {
-            // There is no one place where it ends: it ends for us.
-            self.oracle.let_go(key, owner);
-            self.let_go(client);
-            return self.idle(client);
-        }
-        self.ask(client, NODES, request, Body::Release { key, owner });
-    }
-
-    fn idle(&mut self, client: u8) {
-        let pause = self.rng.about(self.scenario.idle);
-        let me = self.me(client);
-        (me.lease, me.keeper, me.renewal, me.awaited) = (None, 0, 0, 0);
-        me.phase = Phase::Idle;
-        let (key, again) = (me.key, me.probing && !me.done);
-        if again && self.begun < OPERATIONS_MAX {
-            // Late messages of the time before can still spoil a try; the next one must do.
-            return self.begin_on(client, key, true);
-        }
-        self.wake(client, pause);
-    }
-
-    /// Passes an event to the lease, and does what follows from it: as `Keeper::tell`.
-    pub(super) fn tend(&mut self, client: u8, event: LeaseEvent) {
-        let now = self.client_now(client);
-        let Some(lease) = self.me(client).lease.as_mut() else { return };
-        match lease.step(event, now) {
-            LeaseAction::WaitUntil(at) => {
-                let after = self.until(client, at);
-                let me = self.me(client);
-                me.keeper = me.next_request();
-                let keeper = me.keeper;
-                if after < 1_000_000_000 {
-                    self.ring(client, Timer::Keeper, keeper, after);
-                }
-            }
-            LeaseAction::Renew => self.renew(client),
-            LeaseAction::SignalLost(_) => self.lost(client),
-            LeaseAction::Nothing => {}
-        }
-    }
-
-    fn renew(&mut self, client: u8) {
-        let patience = self.scenario.ttl / 3;
-        let me = self.me(client);
-        me.renewal = me.next_request();
-        let (key, owner, session, request) = (me.key, me.owner, me.session, me.renewal);
-        self.ring(client, Timer::KeeperPatience, request, patience);
-        if self.scenario.backend == Backend::Redlock {
-            return self.renew_all(client);
-        }
-        self.ask(client, NODES, request, Body::Renew { key, owner, session });
-    }
-
-    pub(super) fn renewal_unanswered(&mut self, client: u8) {
-        self.me(client).renewal = 0;
-        let retry_in = Duration::from_micros(1000 + self.rng.below(self.scenario.ttl / 10));
-        self.tend(client, LeaseEvent::RenewalUnknown { retry_in });
-    }
-
-    /// The work is dropped. What was sent may have taken effect.
-    fn lost(&mut self, client: u8) {
-        self.sometimes.lost_signal += 1;
-        if self.scenario.plant == Plant::BlindHolder {
-            return;
-        }
-        let me = self.me(client);
-        if !me.holds() {
-            return;
-        }
-        let sent = matches!(me.phase, Phase::Writing | Phase::Looking);
-        self.end(client, if sent { Ending::Indeterminate } else { Ending::Failed });
     }
 
     /// kill -9.
@@ -578,7 +351,7 @@ impl World {
         self.ring(client, Timer::Restart, life, back_after);
     }
 
-    fn start(&mut self, client: u8) {
+    pub(super) fn start(&mut self, client: u8) {
         self.me(client).phase = Phase::Idle;
         self.wake(client, 1);
     }
