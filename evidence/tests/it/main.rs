@@ -1,0 +1,3 @@
+//! A short form of each layer, for every run of the tests.
+
+mod simulation;
