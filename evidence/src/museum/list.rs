@@ -13,8 +13,10 @@ const NOTHING: Limits =
 const PLAIN: Limits = Limits { cost: 3, ..NOTHING };
 /// An answer is lost.
 const LOSSY: Limits = Limits { cost: 3, losses: 1, ..NOTHING };
-/// Half a lease passes, once or more.
-const LOCK: Limits = Limits { cost: 4, deaths: 1, ticks: 2, tick: Duration::from_secs(6), ..NOTHING };
+/// A lease ends, or its holder dies.
+const LOCK: Limits = Limits { cost: 3, deaths: 1, ticks: 1, tick: Duration::from_secs(11), ..NOTHING };
+/// Half a lease passes.
+const HALF: Limits = Limits { cost: 3, ticks: 1, tick: Duration::from_secs(6), ..NOTHING };
 /// Leases end.
 const FENCED: Limits = Limits { cost: 4, ticks: 2, tick: Duration::from_secs(11), ..NOTHING };
 /// Leases end, and somebody dies.
@@ -85,7 +87,7 @@ pub const EXHIBITS: &[Exhibit] = &[
         name: "ttl-unit-mix-up",
         about: "seconds are written where milliseconds are read",
         place: "crates/stanchion-core/src/cas_lock/state.rs",
-        finder: explore(locks::two_clients, LOCK),
+        finder: explore(locks::two_clients, HALF),
         masked: "",
     },
     Exhibit {
@@ -162,8 +164,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         name: "late-renewal-revives",
         about: "an answer after the deadline makes the lease valid again",
         place: "crates/stanchion-core/src/lease_machine.rs",
-        finder: case(Store::Memory, Suite::Leases, "a_late_renewal_never_revives", "L3"),
-        masked: "",
+        finder: Finder::Schedule(schedules::renewal_is_late),
+        masked: "on the machine alone: the front door looks at its clock before it listens",
     },
     Exhibit {
         name: "wall-clock",
@@ -410,7 +412,7 @@ pub const EXHIBITS: &[Exhibit] = &[
         name: "limiter-window-too-short",
         about: "permits come back after half of the window",
         place: "crates/stanchion-core/src/limiter/window.rs",
-        finder: explore(primitives::too_few_permits, LOCK),
+        finder: explore(primitives::too_few_permits, HALF),
         masked: "",
     },
     Exhibit {
@@ -439,6 +441,6 @@ pub const EXHIBITS: &[Exhibit] = &[
         about: "the memory file is written from what was read before others wrote",
         place: "crates/stanchion-memory/src/file/care.rs",
         finder: Finder::Schedule(schedules::two_memories),
-        masked: "also with the look before the rename off, which alone finds the stranger",
+        masked: "also with two later looks off, each of which alone finds that others have written",
     },
 ];

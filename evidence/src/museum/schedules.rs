@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stanchion_core::{
-    Acquire, BootTime, CasLock, Clock, Fingerprint, Key, LockBackend, Locks, ManualClock, MemoryStore, Owner, Wait,
+    Acquire, BootTime, CasLock, Clock, Fingerprint, Key, LeaseEvent, LeaseMachine, LockBackend, Locks, ManualClock,
+    MemoryStore, Owner, Wait,
 };
 use stanchion_memory::{Compat, Entity, FileMemory, FileOptions, Memory as _, Mutation, Query};
 use stanchion_stores::{Durability, FileLocks, Inbox, Received};
@@ -137,6 +138,23 @@ pub(super) fn wall_clock_is_set_back() -> BoxFuture<Outcome> {
         #[cfg(stanchion_museum)]
         stanchion_core::museum::set_wall_clock_back(Duration::ZERO);
         (believes.then(|| Broken::new("S1", "A still believes that it holds, and B does")), trail)
+    })
+}
+
+/// The answer to a renewal comes after the lease was over.
+pub(super) fn renewal_is_late() -> BoxFuture<Outcome> {
+    Box::pin(async {
+        let (at, mut trail) = (|ms| BootTime::from_boot(Duration::from_millis(ms)), Trail::default());
+        let mut lease = LeaseMachine::new(at(0), Duration::from_secs(10), None, false);
+        trail.step("A takes the lock for 10 s");
+        lease.step(LeaseEvent::Tick, at(9_000));
+        trail.step("9 s later it sends a renewal");
+        let was_over = !lease.is_valid(at(9_950));
+        trail.step("1 s later the lease is over, and A must not act any more");
+        lease.step(LeaseEvent::Renewed, at(12_000));
+        trail.step("2 s later the answer comes: renewed");
+        let revived = was_over && lease.is_valid(at(12_000));
+        (revived.then(|| Broken::new("L3", "a lease that was lost is valid again")), trail)
     })
 }
 

@@ -62,6 +62,12 @@ pub struct Visit {
     pub judge: BoxFuture<Option<Broken>>,
 }
 
+impl std::fmt::Debug for Visit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Visit").field("clients", &self.clients.len()).finish_non_exhaustive()
+    }
+}
+
 /// Sets the clients up.
 pub type Room = fn(&World) -> Visit;
 

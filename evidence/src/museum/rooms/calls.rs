@@ -31,9 +31,8 @@ const CAP: usize = 8;
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// Times that each tenant's and payload's effect happened.
+    /// Whose effect happened, each time.
     effects: Vec<(&'static str, &'static str)>,
-    answers: Vec<Reply>,
 }
 
 pub fn same_call(world: &World) -> Visit {
@@ -101,7 +100,7 @@ fn room(world: &World, tool: Tool) -> Visit {
                 }
             });
             match answer.await {
-                Ok(answer) => judge_answer(&notes, &answer.reply, tool),
+                Ok(answer) => judge_answer(&notes, who, &answer.reply, tool),
                 Err(e) if ran => notes.broken("S6", format!("told that nothing ran, and it did: {e}")),
                 Err(e) if e.kind() == ErrorKind::Damaged => {
                     notes.broken("S4", format!("one caller's key is in the way of another's: {e}"));
@@ -142,7 +141,7 @@ async fn newcomer(notes: &Notes<Seen>, guard: &Guard, tool: Tool) {
         Reply::Done(Response::new("", tool.answer))
     });
     match answer.await {
-        Ok(answer) => judge_answer(notes, &answer.reply, tool),
+        Ok(answer) => judge_answer(notes, who, &answer.reply, tool),
         Err(e) if e.kind() == ErrorKind::InProgress => {
             notes.broken("L1", format!("the key is still taken, though its lease is long over: {e}"));
         }
@@ -150,27 +149,17 @@ async fn newcomer(notes: &Notes<Seen>, guard: &Guard, tool: Tool) {
     }
 }
 
-fn judge_answer(notes: &Notes<Seen>, reply: &Reply, tool: Tool) {
-    let kept = |reply: &Reply| match reply.response().map(|response| &response.body) {
-        Some(Body::Kept(bytes)) => Some(bytes.clone()),
-        _ => None,
-    };
+fn judge_answer(notes: &Notes<Seen>, who: (&'static str, &'static str), reply: &Reply, tool: Tool) {
     if matches!(reply, Reply::Done(_)) && tool.fails {
         notes.broken("S6", "the tool has failed, and a caller is told of a success");
     }
-    if let Some(bytes) = kept(reply).filter(|bytes| *bytes != Bytes::from(tool.answer)) {
+    let (Reply::Done(told) | Reply::Failed(told)) = reply else { return };
+    if let Body::Kept(bytes) = &told.body
+        && *bytes != Bytes::from(tool.answer)
+    {
         notes.broken("S4", format!("the tool said {:?}, and a repetition is told {bytes:?}", tool.answer));
     }
-    let same_payload = tool.callers[0].1 == tool.callers[1].1;
-    let is_first = notes.with(|seen| {
-        seen.answers.push(reply.clone());
-        seen.answers.iter().filter(|reply| matches!(reply, Reply::Done(_))).count() == 1
-    });
-    let ran = notes.with(|seen| seen.effects.len());
-    if matches!(reply, Reply::Done(_)) && !same_payload && !is_first && ran == 1 {
-        notes.broken("S4", "a call with another payload is told the answer of the first");
-    }
-    if matches!(reply, Reply::Done(_)) && tool.callers[0].0 != tool.callers[1].0 && !is_first && ran == 1 {
-        notes.broken("S4", "one tenant is told the answer of another");
+    if !notes.with(|seen| seen.effects.contains(&who)) {
+        notes.broken("S4", "a caller is told the answer to another payload, or to another tenant");
     }
 }

@@ -13,17 +13,19 @@ struct Counted {
     unanswered: u64,
 }
 
-/// Each adds one.
+/// Each adds one, twice.
 pub fn two_counters(world: &World) -> Visit {
     let notes = Notes::<Counted>::default();
     let clients = (0..2).map(|client| {
         let (versioned, notes) = (Versioned::new(world.wire(client)), notes.clone());
         Box::pin(async move {
             let add = |before: Option<&[u8]>| Ok(Bytes::from((number(before) + 1).to_string()));
-            match versioned.update(&key(), add).await {
-                Ok(_) => notes.with(|counted| counted.acknowledged += 1),
-                Err(e) if e.kind() == ErrorKind::OutcomeUnknown => notes.with(|counted| counted.unanswered += 1),
-                Err(_) => {}
+            for _ in 0..2 {
+                match versioned.update(&key(), add).await {
+                    Ok(_) => notes.with(|counted| counted.acknowledged += 1),
+                    Err(e) if e.kind() == ErrorKind::OutcomeUnknown => notes.with(|counted| counted.unanswered += 1),
+                    Err(_) => {}
+                }
             }
         }) as _
     });

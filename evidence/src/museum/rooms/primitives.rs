@@ -8,12 +8,11 @@ use stanchion_core::{BootTime, Clock as _, Enqueue, ErrorKind, Jobs, Limiter, On
 use super::super::explore::{BoxFuture, Visit, World};
 use super::{Notes, TTL, key};
 
-/// How many have begun, and whether anybody was told that it is done.
+/// Who is at work, and what its callers were told.
 #[derive(Debug, Default)]
 struct Initialised {
-    begun: u32,
-    /// Somebody is at work.
-    busy: bool,
+    /// Since when somebody is at work.
+    busy: Option<BootTime>,
     told: bool,
     failed: Vec<usize>,
 }
@@ -23,22 +22,20 @@ pub fn two_initialisers(world: &World) -> Visit {
     let notes = Notes::<Initialised>::default();
     let clients = (0..2).map(|client| {
         let once = Once::new(world.wire(client)).lease(TTL).expect("a valid lease").wait(Wait::No);
-        let (board, notes) = (world.board.clone(), notes.clone());
+        let (board, clock, notes) = (world.board.clone(), world.clock.clone(), notes.clone());
         Box::pin(async move {
             let (within, key) = (notes.clone(), key());
             let done = once.run(&key, async |_| {
-                let Initialised { busy, told, .. } = within.with(|seen| {
-                    seen.begun += 1;
-                    std::mem::replace(seen, Initialised { busy: true, failed: seen.failed.clone(), ..*seen })
-                });
+                let now = clock.now();
+                let (busy, told) = within.with(|seen| (seen.busy.replace(now), seen.told));
                 if told {
                     within.broken("S4", "it is initialised again after it was reported as done");
                 }
-                if busy {
+                if busy.is_some_and(|since| now - since < TTL) {
                     within.broken("S4", "two initialise at the same time");
                 }
                 board.pass(client, "initialises", false).await;
-                within.with(|seen| seen.busy = false);
+                within.with(|seen| seen.busy = None);
                 Ok(Bytes::from(client.to_string()))
             });
             match done.await {
@@ -92,10 +89,10 @@ fn take(world: &World, client: usize, times: usize, notes: &Notes<Permits>, all_
     })
 }
 
-/// As many calls as permits: all are allowed.
+/// As many calls as permits, by one client: all are allowed. With others in between, a lost answer counts as taken.
 pub fn enough_permits(world: &World) -> Visit {
     let notes = Notes::<Permits>::default();
-    let clients = (0..2).map(|client| take(world, client, 1, &notes, true)).collect();
+    let clients = vec![take(world, 0, 2, &notes, true)];
     Visit { clients, judge: Box::pin(async move { notes.verdict() }) }
 }
 
