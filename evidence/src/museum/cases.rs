@@ -1,6 +1,5 @@
 //! One case of the conformance suite as a finder.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,15 +18,8 @@ pub(super) fn run(store: Store, suite: Suite, case: &'static str, property: &'st
         Suite::Locks => locks::CASES,
         Suite::Leases => leases::CASES,
     };
-    // Whoever fails does so on a thread of its own, and says why there as well.
-    let quiet = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run_case(cases, case, || factory(store), &[])));
-    std::panic::set_hook(quiet);
-    let why = ran.err().map(|panic| match panic.downcast::<String>() {
-        Ok(text) => text.lines().next().unwrap_or_default().to_owned(),
-        Err(_) => "it failed".to_owned(),
-    });
+    let why = super::quietly(|| run_case(cases, case, || factory(store), &[])).err();
+    let why = why.map(|why| why.trim_start_matches(case).trim_start_matches(": ").to_owned());
     let steps = vec![format!("the case {} on {}", case.replace('_', " "), name(store))];
     Found { broken: why.map(|why| Broken::new(property, why)), steps, tried: 1 }
 }

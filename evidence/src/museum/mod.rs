@@ -46,6 +46,9 @@ fn show(exhibit: &Exhibit, share: Duration, report: &mut Report) -> Vec<String> 
         let what = format!("without any bug: {}: {}", broken.what, control.steps.join("; "));
         report.violations.push(Violation { property: broken.property.to_owned(), what, replay: COMMAND.to_owned() });
     }
+    if control.tried == 0 {
+        report.void.push(format!("{}: {}", exhibit.name, control.steps.join("; ")));
+    }
     plant(exhibit.name);
     let start = Instant::now();
     let found = find(&exhibit.finder, PATIENCE);
@@ -90,11 +93,26 @@ pub fn find(finder: &Finder, time: Duration) -> Found {
         Finder::Schedule(schedule) => {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             let runtime = runtime.expect("a runtime needs no more than memory");
-            let (broken, trail) = runtime.block_on(schedule());
+            let ran = quietly(|| runtime.block_on(schedule()));
             runtime.shutdown_background();
-            Found { broken, steps: trail.steps(), tried: 1 }
+            match ran {
+                Ok((broken, trail)) => Found { broken, steps: trail.steps(), tried: 1 },
+                Err(why) => Found { broken: None, steps: vec![format!("could not be played: {why}")], tried: 0 },
+            }
         }
     }
+}
+
+/// A finder that panics says why there, and not in the middle of a report.
+fn quietly<T>(look: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(look));
+    std::panic::set_hook(hook);
+    ran.map_err(|panic| match panic.downcast::<String>() {
+        Ok(text) => text.lines().next().unwrap_or_default().chars().take(160).collect(),
+        Err(_) => "it failed".to_owned(),
+    })
 }
 
 #[cfg(stanchion_museum)]
