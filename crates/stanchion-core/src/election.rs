@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Acquire, BootTime, Error, ErrorKind, Fence, Holder, Identity, Key, Lease, Locks, LostReason, Mode, Page,
-    Released, Result, RetryPolicy, TTL_DEFAULT, Tries, Wait, planted,
+    Acquire, BootTime, Error, ErrorKind, Fence, Holder, Identity, Key, Lease, Locks, LostReason, Mode, Page, Released,
+    Result, RetryPolicy, TTL_DEFAULT, Tries, Wait, planted,
 };
 
 /// Elections on any [`Locks`]: of all who stand for a name, one leads.

@@ -167,7 +167,9 @@ impl Versioned {
                 Err(e) => e,
             };
             match error.kind() {
-                ErrorKind::Conflict if planted!("row-count-ignored") => return Ok(Updated { version: None, conflicts }),
+                ErrorKind::Conflict if planted!("row-count-ignored") => {
+                    return Ok(Updated { version: None, conflicts });
+                }
                 ErrorKind::Conflict => {
                     conflicts += 1;
                     metrics::counter!("stanchion_occ_retries_total").increment(1);

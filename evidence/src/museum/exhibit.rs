@@ -38,6 +38,8 @@ pub struct Found {
     pub steps: Vec<String>,
     /// Schedules or cases that were tried.
     pub tried: u64,
+    /// Whether these are all that there are, within the limits.
+    pub complete: bool,
 }
 
 /// An open store for a case of the conformance suite.

@@ -66,7 +66,7 @@ pub const EXHIBITS: &[Exhibit] = &[
         name: "renew-without-token",
         about: "a renewal of a lease that is not ours says that it worked",
         place: "crates/stanchion-core/src/cas_lock/mod.rs",
-        finder: explore(locks::two_clients, LOCK),
+        finder: explore(locks::two_renewing_clients, LOCK),
         masked: "",
     },
     Exhibit {
@@ -384,6 +384,27 @@ pub const EXHIBITS: &[Exhibit] = &[
         about: "an event that comes twice is handled twice",
         place: "crates/stanchion-stores/src/inbox.rs",
         finder: Finder::Schedule(schedules::event_comes_twice),
+        masked: "",
+    },
+    Exhibit {
+        name: "gateway-key-without-tenant",
+        about: "the gateway keeps one space of keys for all who call it",
+        place: "crates/stanchion-mcp/src/gate/plan.rs",
+        finder: Finder::Schedule(schedules::two_tenants_at_the_gate),
+        masked: "",
+    },
+    Exhibit {
+        name: "gateway-fingerprint-without-arguments",
+        about: "the gateway compares the tool and not what it is asked for",
+        place: "crates/stanchion-mcp/src/tool_call.rs",
+        finder: Finder::Schedule(schedules::two_payloads_at_the_gate),
+        masked: "",
+    },
+    Exhibit {
+        name: "gateway-drops-the-key",
+        about: "the gateway passes a keyed call on as if it had no key",
+        place: "crates/stanchion-mcp/src/gate/plan.rs",
+        finder: Finder::Schedule(schedules::one_call_twice_at_the_gate),
         masked: "",
     },
     // The rest.

@@ -18,7 +18,8 @@ pub use self::list::EXHIBITS;
 use crate::budget::Budget;
 use crate::report::{Control, Report, Table, Violation};
 
-pub const COMMAND: &str = r#"RUSTFLAGS="--cfg stanchion_museum" cargo run -p stanchion-evidence --target-dir target/museum -- museum"#;
+pub const COMMAND: &str =
+    r#"RUSTFLAGS="--cfg stanchion_museum" cargo run -p stanchion-evidence --target-dir target/museum -- museum"#;
 
 /// The longest that anybody looks for one bug.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +32,17 @@ pub fn run(budget: &Budget) -> Report {
         return report;
     }
     let share = budget.time / u32::try_from(EXHIBITS.len()).unwrap_or(u32::MAX);
-    let columns = ["bug", "what is wrong", "planted in", "found by", "property", "after", "time", "shortest schedule", "without it"];
+    let columns = [
+        "bug",
+        "what is wrong",
+        "planted in",
+        "found by",
+        "property",
+        "after",
+        "time",
+        "shortest schedule",
+        "without it",
+    ];
     let rows = EXHIBITS.iter().map(|exhibit| show(exhibit, share, &mut report)).collect();
     report.count("planted bugs", EXHIBITS.len() as u64);
     let columns = columns.map(str::to_owned).to_vec();
@@ -58,7 +69,11 @@ fn show(exhibit: &Exhibit, share: Duration, report: &mut Report) -> Vec<String> 
         Some(broken) => (broken.property, broken.what.clone()),
         None => ("-", "not found".to_owned()),
     };
-    report.controls.push(Control { name: exhibit.name.to_owned(), failed: found.broken.is_some(), detail: what.clone() });
+    report.controls.push(Control {
+        name: exhibit.name.to_owned(),
+        failed: found.broken.is_some(),
+        detail: what.clone(),
+    });
     let mut steps = found.steps.join("; ");
     if !exhibit.masked.is_empty() {
         steps = format!("{steps} ({})", exhibit.masked);
@@ -73,7 +88,7 @@ fn show(exhibit: &Exhibit, share: Duration, report: &mut Report) -> Vec<String> 
         format!("{} tried", found.tried),
         format!("{:.0} ms", took.as_secs_f64() * 1000.0),
         format!("{steps}: {what}"),
-        format!("nothing in {}", control.tried),
+        format!("nothing in {}{}", if control.complete { "all " } else { "" }, control.tried),
     ]
 }
 
@@ -87,7 +102,7 @@ pub fn find(finder: &Finder, time: Duration) -> Found {
                 Some((broken, told)) => (Some(broken), told),
                 None => (None, Vec::new()),
             };
-            Found { broken, steps, tried: explored.schedules }
+            Found { broken, steps, tried: explored.schedules, complete: explored.complete }
         }
         Finder::Case { store, suite, case, property } => cases::run(*store, *suite, case, property),
         Finder::Schedule(schedule) => {
@@ -96,8 +111,11 @@ pub fn find(finder: &Finder, time: Duration) -> Found {
             let ran = quietly(|| runtime.block_on(schedule()));
             runtime.shutdown_background();
             match ran {
-                Ok((broken, trail)) => Found { broken, steps: trail.steps(), tried: 1 },
-                Err(why) => Found { broken: None, steps: vec![format!("could not be played: {why}")], tried: 0 },
+                Ok((broken, trail)) => Found { broken, steps: trail.steps(), tried: 1, complete: true },
+                Err(why) => {
+                    let steps = vec![format!("could not be played: {why}")];
+                    Found { broken: None, steps, tried: 0, complete: false }
+                }
             }
         }
     }

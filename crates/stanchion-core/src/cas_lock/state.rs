@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use crate::{
-    Acquire, Error, ErrorKind, FencingToken, Grant, Holder, Identity, Key, Mode, Owner, Record, Result, Version, planted,
+    Acquire, Error, ErrorKind, FencingToken, Grant, Holder, Identity, Key, Mode, Owner, Record, Result, Version,
+    planted,
 };
 
 const MAGIC: &str = "stanchion-lock 1";
@@ -149,7 +150,9 @@ impl State {
             (Mode::Slots(asked), Some(Mode::Slots(held))) if asked != held => {
                 Err(crate::lock::slots_disagree(key, asked, held))
             }
-            (Mode::Slots(n), Some(Mode::Slots(_))) if planted!("one-slot-too-many") => Ok(self.seats.len() <= n as usize),
+            (Mode::Slots(n), Some(Mode::Slots(_))) if planted!("one-slot-too-many") => {
+                Ok(self.seats.len() <= n as usize)
+            }
             (Mode::Slots(n), Some(Mode::Slots(_))) => Ok(self.seats.len() < n as usize),
             _ => Ok(false),
         }

@@ -13,7 +13,9 @@ use self::log::Log;
 use self::sightings::Sightings;
 pub use self::window::{PERMITS_MAX, Taken, WINDOW_RANGE, Window};
 use crate::pause::pause_point;
-use crate::{Clock, Cond, Error, ErrorKind, Key, Record, RecordStore, Result, RetryPolicy, SystemClock, planted, random};
+use crate::{
+    Clock, Cond, Error, ErrorKind, Key, Record, RecordStore, Result, RetryPolicy, SystemClock, planted, random,
+};
 
 /// A rate limit over any [`RecordStore`]: in **any** window of the given length, wherever it begins, at most `limit`
 /// permits per key. A counter that is reset at round times lets twice as many pass around the reset; this one does not.

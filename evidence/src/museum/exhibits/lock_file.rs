@@ -30,7 +30,10 @@ impl LockFile {
 
     fn is_stale(&self) -> bool {
         let touched = std::fs::metadata(&self.path).and_then(|meta| meta.modified());
-        #[expect(clippy::disallowed_methods, reason = "the exhibit compares wall clocks; that is what is wrong with it")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the exhibit compares wall clocks; that is what is wrong with it"
+        )]
         let now = SystemTime::now();
         touched.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > super::STALE))
     }

@@ -47,11 +47,15 @@ impl LockBackend for Queue {
         let mut line = self.line();
         let waited = line.0.iter().any(|session| session.owner == owner);
         // etcd#11456: a waiter that has come to the front was not asked whether its own session is still alive.
-        let alive = |session: &Session| now < session.ends || (planted!("wait-without-recheck") && session.owner == owner);
+        let alive =
+            |session: &Session| now < session.ends || (planted!("wait-without-recheck") && session.owner == owner);
         line.0.retain(alive);
         if !line.0.iter().any(|session| session.owner == owner) {
             if waited {
-                return Err(stanchion_core::Error::new(stanchion_core::ErrorKind::Unavailable, "the session has ended"));
+                return Err(stanchion_core::Error::new(
+                    stanchion_core::ErrorKind::Unavailable,
+                    "the session has ended",
+                ));
             }
             line.1 += 1;
             let session = Session { owner, fence: line.1, ends: now + req.ttl };

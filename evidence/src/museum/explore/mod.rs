@@ -16,8 +16,8 @@ use stanchion_core::{Clock as _, ManualClock, MemoryStore};
 
 pub use self::board::{Board, Passed};
 pub use self::search::{Explored, explore};
-pub use self::wire::Wire;
 use self::wire::Place;
+pub use self::wire::Wire;
 use super::exhibit::Broken;
 
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -59,6 +59,8 @@ pub struct World {
 /// A room that is being visited: its clients, and what is said of the end.
 pub struct Visit {
     pub clients: Vec<BoxFuture<()>>,
+    /// Whether something is broken already: then the schedule ends there.
+    pub is_broken: Box<dyn Fn() -> bool + Send>,
     pub judge: BoxFuture<Option<Broken>>,
 }
 

@@ -14,7 +14,7 @@ const NAPS: usize = 200;
 #[derive(Debug)]
 pub struct Explored {
     pub schedules: u64,
-    pub steps: u64,
+    /// Whether all of them were tried.
     pub complete: bool,
     pub found: Option<(Broken, Vec<String>)>,
 }
@@ -28,13 +28,12 @@ struct Decision {
 /// Visits the room with every schedule within the limits, until one breaks something or the time is up.
 pub fn explore(room: Room, limits: &Limits, time: Duration) -> Explored {
     let start = Instant::now();
-    let mut explored = Explored { schedules: 0, steps: 0, complete: true, found: None };
+    let mut explored = Explored { schedules: 0, complete: true, found: None };
     for budget in 0..=limits.cost {
         let mut prefix: Vec<usize> = Vec::new();
         loop {
             let (decisions, told, broken) = visit(room, limits, &prefix);
             explored.schedules += 1;
-            explored.steps += decisions.len() as u64;
             if let Some(broken) = broken {
                 explored.found = Some((broken, told));
                 return explored;
@@ -81,6 +80,9 @@ fn visit(room: Room, limits: &Limits, prefix: &[usize]) -> (Vec<Decision>, Vec<S
         let mut used = Used::default();
         loop {
             rest().await;
+            if (visit.is_broken)() {
+                break;
+            }
             let options = options(&world, limits, last, &used);
             if options.is_empty() {
                 let open = tasks.iter().enumerate().any(|(i, task)| !task.is_finished() && !world.board.is_dead(i));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use stanchion_core::claim::{Body, Response};
 use stanchion_core::{
-    Acquire, Call, CallKey, CasLock, ErrorKind, Fingerprint, Guard, LockBackend, Owner, Policy, RecordStore, Reply, Scope,
-    Wait,
+    Acquire, Call, CallKey, CasLock, ErrorKind, Fingerprint, Guard, LockBackend, Owner, Policy, RecordStore, Reply,
+    Scope, Wait,
 };
 
 use super::super::explore::{BoxFuture, Passed, Visit, World};
@@ -113,6 +113,7 @@ fn room(world: &World, tool: Tool) -> Visit {
     let (clock, records, service) = (world.clock.clone(), world.records(), world.lock_service());
     Visit {
         clients,
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             clock.advance(TTL + Duration::from_secs(1));
             newcomer(&notes, &guard(records, CasLock::new(service)), tool).await;

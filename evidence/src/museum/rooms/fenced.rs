@@ -29,7 +29,9 @@ pub fn two_writers(world: &World) -> Visit {
                     let (value, cond) = (Bytes::from(next.to_string()), Cond::Fence(grant.fence));
                     match records.put(&key(), value, cond, None).await {
                         Ok(_) => notes.with(|counted| counted.acknowledged += 1),
-                        Err(e) if e.kind() == ErrorKind::OutcomeUnknown => notes.with(|counted| counted.unanswered += 1),
+                        Err(e) if e.kind() == ErrorKind::OutcomeUnknown => {
+                            notes.with(|counted| counted.unanswered += 1)
+                        }
                         Err(_) => {}
                     }
                     return;
@@ -42,6 +44,7 @@ pub fn two_writers(world: &World) -> Visit {
     let records = world.records();
     Visit {
         clients: clients.collect(),
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             let found = records.get(&key()).await.ok().flatten();
             let value = number(found.as_ref().map(|record| &record.value[..]));

@@ -45,23 +45,35 @@ impl Notes<Ghost> {
     }
 }
 
-/// Take, work, renew, work, release; twice each. One ttl after everybody has stopped, the lock is free.
+/// Take, work, release; A comes back. One ttl after everybody has stopped, the lock is free.
 pub fn two_clients(world: &World) -> Visit {
+    visit(world, [2, 1], false)
+}
+
+/// Take, work, renew, work, release.
+pub fn two_renewing_clients(world: &World) -> Visit {
+    visit(world, [1, 1], true)
+}
+
+fn visit(world: &World, sessions: [usize; 2], renews: bool) -> Visit {
     let notes = Notes::<Ghost>::default();
     let clients = (0..2).map(|client| {
         let (locks, board, clock) = (CasLock::new(world.lock_wire(client)), world.board.clone(), world.clock.clone());
         let notes = notes.clone();
         Box::pin(async move {
-            for _ in 0..2 {
+            for _ in 0..sessions[client] {
                 let sent = clock.now();
                 let Ok(grant) = locks.try_acquire(&request(), Owner::random()).await else { continue };
                 notes.granted(client, grant.fence, sent + TTL, clock.now());
                 board.pass(client, "works", false).await;
                 let sent = clock.now();
-                match locks.renew(&grant, TTL).await {
-                    Renewal::Renewed => notes.believes(client, sent + TTL, clock.now()),
-                    Renewal::Lost => notes.leaves(client),
-                    Renewal::Unknown(_) => {}
+                if renews {
+                    match locks.renew(&grant, TTL).await {
+                        Renewal::Renewed => notes.believes(client, sent + TTL, clock.now()),
+                        Renewal::Lost => notes.leaves(client),
+                        Renewal::Unknown(_) => {}
+                    }
+                    board.pass(client, "works on", false).await;
                 }
                 notes.leaves(client);
                 // Unanswered or not: whoever releases believes no more.
@@ -72,6 +84,7 @@ pub fn two_clients(world: &World) -> Visit {
     let (clock, service) = (world.clock.clone(), world.lock_service());
     Visit {
         clients: clients.collect(),
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             clock.advance(TTL + TTL);
             if CasLock::new(service).try_acquire(&request(), Owner::random()).await.is_err() {
@@ -100,7 +113,7 @@ pub fn two_leases(world: &World) -> Visit {
             }
         }) as _
     });
-    Visit { clients: clients.collect(), judge: Box::pin(async move { notes.verdict() }) }
+    Visit { clients: clients.collect(), is_broken: notes.watch(), judge: Box::pin(async move { notes.verdict() }) }
 }
 
 /// Both want to lead.
@@ -121,7 +134,7 @@ pub fn two_candidates(world: &World) -> Visit {
             }
         }) as _
     });
-    Visit { clients: clients.collect(), judge: Box::pin(async move { notes.verdict() }) }
+    Visit { clients: clients.collect(), is_broken: notes.watch(), judge: Box::pin(async move { notes.verdict() }) }
 }
 
 fn front_door(world: &World, client: usize) -> Locks {

@@ -44,6 +44,16 @@ impl<T> Notes<T> {
         inner.1.get_or_insert_with(|| Broken::new(property, what));
     }
 
+    /// For [`Visit::is_broken`](super::explore::Visit).
+    #[must_use]
+    pub fn watch(&self) -> Box<dyn Fn() -> bool + Send>
+    where
+        T: Send + 'static,
+    {
+        let notes = self.clone();
+        Box::new(move || notes.verdict().is_some())
+    }
+
     #[must_use]
     pub fn verdict(&self) -> Option<Broken> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).1.clone()

@@ -32,6 +32,7 @@ pub fn two_counters(world: &World) -> Visit {
     let records = Versioned::new(world.records());
     Visit {
         clients: clients.collect(),
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             let value = number(records.get(&key()).await.ok().flatten().as_ref().map(|(value, _)| &value[..]));
             let Counted { acknowledged, unanswered } = notes.with(std::mem::take);
@@ -64,5 +65,5 @@ pub fn replaced_meanwhile(world: &World) -> Visit {
             replaced.with(|done| *done = deleted.is_ok() && created.is_ok() && read.value == "old");
         }),
     ];
-    Visit { clients, judge: Box::pin(async move { notes.verdict() }) }
+    Visit { clients, is_broken: notes.watch(), judge: Box::pin(async move { notes.verdict() }) }
 }

@@ -48,6 +48,7 @@ pub fn two_initialisers(world: &World) -> Visit {
     let records = Once::new(world.records());
     Visit {
         clients: clients.collect(),
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             let kept = records.get(&key()).await.ok().flatten();
             let failed = notes.with(|seen| seen.failed.clone());
@@ -93,14 +94,14 @@ fn take(world: &World, client: usize, times: usize, notes: &Notes<Permits>, all_
 pub fn enough_permits(world: &World) -> Visit {
     let notes = Notes::<Permits>::default();
     let clients = vec![take(world, 0, 2, &notes, true)];
-    Visit { clients, judge: Box::pin(async move { notes.verdict() }) }
+    Visit { clients, is_broken: notes.watch(), judge: Box::pin(async move { notes.verdict() }) }
 }
 
 /// More calls than permits.
 pub fn too_few_permits(world: &World) -> Visit {
     let notes = Notes::<Permits>::default();
     let clients = (0..2).map(|client| take(world, client, 2, &notes, false)).collect();
-    Visit { clients, judge: Box::pin(async move { notes.verdict() }) }
+    Visit { clients, is_broken: notes.watch(), judge: Box::pin(async move { notes.verdict() }) }
 }
 
 #[derive(Debug, Default)]
@@ -135,6 +136,7 @@ pub fn two_workers(world: &World) -> Visit {
     let clock = world.clock.clone();
     Visit {
         clients,
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             clock.advance(TTL + Duration::from_secs(1));
             let counts = after.counts().await.unwrap_or_default();

@@ -58,6 +58,7 @@ fn visit(world: &World, forgets: bool) -> Visit {
     let clock = world.clock.clone();
     Visit {
         clients,
+        is_broken: notes.watch(),
         judge: Box::pin(async move {
             let believed = |client: usize| notes.with(|beliefs| beliefs.0[client]).is_some_and(|at| clock.now() < at);
             let left = (0..NODES).filter(|node| {

@@ -1,5 +1,7 @@
 //! Directed schedules: one after the other, on the real thing.
 
+mod gate;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +14,7 @@ use stanchion_memory::{Compat, Entity, FileMemory, FileOptions, Memory as _, Mut
 use stanchion_stores::{Durability, FileLocks, Inbox, Received};
 use stanchion_testkit::engines::Redis;
 
+pub(super) use self::gate::{one_call_twice_at_the_gate, two_payloads_at_the_gate, two_tenants_at_the_gate};
 use super::exhibit::{Broken, Trail};
 use super::exhibits::{LockFile, Queue, STALE, Sessions};
 use super::explore::BoxFuture;
@@ -42,14 +45,14 @@ async fn one_after_the_other(a: &dyn LockBackend, b: &dyn LockBackend, trail: &m
     second.is_err().then(|| Broken::new("L1", "nobody holds the lock, and B does not get it"))
 }
 
-pub(super) fn two_sessions() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn two_sessions() -> BoxFuture<Outcome> {
     Box::pin(async {
         let ([a, b], mut trail) = (Sessions::two(), Trail::default());
         (both_ask(&a, &b, &mut trail).await, trail)
     })
 }
 
-pub(super) fn session_unlocks() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn session_unlocks() -> BoxFuture<Outcome> {
     Box::pin(async {
         let ([a, b], mut trail) = (Sessions::two(), Trail::default());
         (one_after_the_other(&a, &b, &mut trail).await, trail)
@@ -57,7 +60,7 @@ pub(super) fn session_unlocks() -> BoxFuture<Outcome> {
 }
 
 /// The holder of a lock file was stopped, or its file system shows an old time of change.
-pub(super) fn lock_file_looks_old() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn lock_file_looks_old() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (folder, mut trail) = (tempfile::tempdir().expect("a folder"), Trail::default());
         let path = folder.path().join("lock");
@@ -75,7 +78,7 @@ pub(super) fn lock_file_looks_old() -> BoxFuture<Outcome> {
 }
 
 /// A waiter whose session has ended comes to the front of the line.
-pub(super) fn waiter_without_session() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn waiter_without_session() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (clock, mut trail) = (Arc::new(ManualClock::default()), Trail::default());
         let (service, ttl) = (Queue::new(Arc::clone(&clock)), Duration::from_secs(10));
@@ -114,7 +117,7 @@ impl Clock for Steady {
 }
 
 /// The wall clock is set back while a lease is held. The store has a clock of its own.
-pub(super) fn wall_clock_is_set_back() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn wall_clock_is_set_back() -> BoxFuture<Outcome> {
     Box::pin(async {
         let mut trail = Trail::default();
         let backend: Arc<dyn LockBackend> =
@@ -142,7 +145,7 @@ pub(super) fn wall_clock_is_set_back() -> BoxFuture<Outcome> {
 }
 
 /// The answer to a renewal comes after the lease was over.
-pub(super) fn renewal_is_late() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn renewal_is_late() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (at, mut trail) = (|ms| BootTime::from_boot(Duration::from_millis(ms)), Trail::default());
         let mut lease = LeaseMachine::new(at(0), Duration::from_secs(10), None, false);
@@ -159,7 +162,7 @@ pub(super) fn renewal_is_late() -> BoxFuture<Outcome> {
 }
 
 /// Somebody removes the lock file, for instance a clean-up of old files.
-pub(super) fn lock_file_is_replaced() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn lock_file_is_replaced() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (folder, mut trail) = (tempfile::tempdir().expect("a folder"), Trail::default());
         let open = || FileLocks::open(folder.path(), Durability::Process).expect("a folder for locks");
@@ -179,7 +182,7 @@ pub(super) fn lock_file_is_replaced() -> BoxFuture<Outcome> {
     })
 }
 
-pub(super) fn redlock_releases() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn redlock_releases() -> BoxFuture<Outcome> {
     Box::pin(async {
         let mut servers = Vec::new();
         for _ in 0..3 {
@@ -194,7 +197,7 @@ pub(super) fn redlock_releases() -> BoxFuture<Outcome> {
 }
 
 /// A webhook is delivered twice.
-pub(super) fn event_comes_twice() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn event_comes_twice() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (folder, mut trail) = (tempfile::tempdir().expect("a folder"), Trail::default());
         let mut db = rusqlite::Connection::open(folder.path().join("shop.db")).expect("a database");
@@ -203,7 +206,8 @@ pub(super) fn event_comes_twice() -> BoxFuture<Outcome> {
         for delivery in ["the event arrives, and is handled", "the sender has lost our answer and sends it again"] {
             let transaction = db.transaction().expect("a transaction");
             let body = Fingerprint::of_bytes(b"paid");
-            handled += u32::from(inbox.receive_in_sqlite(&transaction, "e-1", body).expect("an inbox") == Received::New);
+            handled +=
+                u32::from(inbox.receive_in_sqlite(&transaction, "e-1", body).expect("an inbox") == Received::New);
             transaction.commit().expect("a commit");
             trail.step(delivery);
         }
@@ -222,7 +226,7 @@ fn memory(folder: &Path) -> FileMemory {
 }
 
 /// Two servers with one memory file.
-pub(super) fn two_memories() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn two_memories() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (folder, mut trail) = (tempfile::tempdir().expect("a folder"), Trail::default());
         let (a, b) = (memory(folder.path()), memory(folder.path()));
@@ -238,7 +242,7 @@ pub(super) fn two_memories() -> BoxFuture<Outcome> {
 }
 
 /// A file is replaced by renaming; that works within one file system only.
-pub(super) fn memory_is_replaced() -> BoxFuture<Outcome> {
+pub(in crate::museum) fn memory_is_replaced() -> BoxFuture<Outcome> {
     Box::pin(async {
         let (folder, mut trail) = (tempfile::tempdir().expect("a folder"), Trail::default());
         let changed = memory(folder.path()).change(entity("x")).await;
