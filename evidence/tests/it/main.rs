@@ -1,0 +1,3 @@
+//! The short form of every layer.
+
+mod museum;
