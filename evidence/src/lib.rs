@@ -8,6 +8,7 @@
 pub mod budget;
 pub mod museum;
 pub mod report;
+pub mod simulation;
 
 use budget::Budget;
 use report::Report;
@@ -21,5 +22,11 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] =
-    &[Layer { name: "museum", about: "planted bugs: each must be found, and nothing without them", run: museum::run }];
+pub const LAYERS: &[Layer] = &[
+    Layer {
+        name: "simulation",
+        about: "seeded worlds of clients, engines, networks and clocks around the sans-IO cores, with every fault of the matrix",
+        run: simulation::run,
+    },
+    Layer { name: "museum", about: "planted bugs: each must be found, and nothing without them", run: museum::run },
+];

@@ -1,3 +1,4 @@
-//! The short form of every layer.
+//! A short form of each layer, for every run of the tests.
 
 mod museum;
+mod simulation;

@@ -1,0 +1,195 @@
+//! The layer: worlds on all cores until the time is up, then the controls, then what it all shows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::Player;
+use super::controls;
+use super::fault::FAULTS;
+use super::property::PROPERTIES;
+use super::rng::mix;
+use super::scenario::{BACKENDS, Scenario};
+use super::shrink::shrink;
+use super::tally::{Found, Tally};
+use crate::budget::Budget;
+use crate::report::{Report, Table, Violation};
+
+/// Worlds that one thread takes at a time.
+const PIECE: u64 = 256;
+
+/// The seed of a world of a run. The first is the run's own, so that `--seed` shows a found world again.
+#[must_use]
+pub fn world_seed(run: u64, index: u64) -> u64 {
+    if index == 0 { run } else { mix(run ^ mix(index)) }
+}
+
+/// Plays worlds until the time is up; the first piece always. Which worlds are played depends on the time alone, and what comes
+/// out on the worlds alone.
+fn play_all(budget: &Budget, threads: usize) -> Tally {
+    let (next, start) = (AtomicU64::new(0), Instant::now());
+    let work = || {
+        let (mut player, mut tally) = (Player::default(), Tally::default());
+        loop {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            if piece > 0 && start.elapsed() >= budget.time {
+                return tally;
+            }
+            play_piece(&mut player, &mut tally, budget.seed, piece * PIECE..(piece + 1) * PIECE);
+        }
+    };
+    std::thread::scope(|scope| {
+        let players: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = Tally::default();
+        for player in players {
+            all.add(&player.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    })
+}
+
+fn play_piece(player: &mut Player, tally: &mut Tally, run: u64, worlds: std::ops::Range<u64>) {
+    for index in worlds {
+        let seed = world_seed(run, index);
+        let scenario = Scenario::of(seed);
+        let outcome = player.play(seed, &scenario);
+        tally.take(seed, &scenario, &outcome);
+    }
+}
+
+/// Runs the layer.
+#[must_use]
+pub fn run(budget: &Budget) -> Report {
+    let mut report = Report::new("simulation", budget.seed);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let start = Instant::now();
+    let tally = play_all(budget, threads);
+    let took = start.elapsed();
+
+    let all = tally.all();
+    report.count("operations", all.operations);
+    report.count("faults", all.faults_in_all());
+    report.count("events", all.events);
+    report.count("worlds", tally.cells.iter().map(|cell| cell.worlds).sum());
+    report.tables.push(engines(&tally));
+    report.tables.push(faults(&tally));
+    report.tables.push(not_promised(&tally));
+    report.tables.push(sometimes(&tally, &mut report.void));
+    let speed = speed(&tally, took, threads, budget.seed, &mut report);
+    report.tables.push(speed);
+    let mut player = Player::default();
+    report.violations.extend(tally.found.iter().map(|found| violation(&mut player, found)));
+    report.controls = controls::run(budget.seed);
+    report
+}
+
+fn violation(player: &mut Player, found: &Found) -> Violation {
+    let Found { seed, breach } = found;
+    let small = shrink(player, *seed, &Scenario::of(*seed), breach.property);
+    let kinds: Vec<_> = FAULTS.iter().filter(|fault| small.has(**fault)).collect();
+    let what = format!(
+        "{} ({:?} {:?}; in small: {} clients, {} operations, at most {} faults of {kinds:?})",
+        breach.what, small.backend, small.work, small.clients, small.operations, small.faults_max
+    );
+    let replay = format!("stanchion-evidence simulation --seed {seed} --seconds 0");
+    Violation { property: format!("{:?}", breach.property), what, replay }
+}
+
+fn cells(tally: &Tally) -> impl Iterator<Item = (String, &super::tally::Cell)> {
+    tally.cells.iter().enumerate().filter(|(_, cell)| cell.worlds > 0).map(|(at, cell)| {
+        let work = if at % 2 == 1 { "calls" } else { "locks" };
+        (format!("{:?}, {work}", BACKENDS[at / 2]), cell)
+    })
+}
+
+fn table(heading: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Table {
+    Table { heading: heading.to_owned(), columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows }
+}
+
+fn engines(tally: &Tally) -> Table {
+    let row = |(name, cell): (String, &super::tally::Cell)| {
+        let broken = tally.found.iter().filter(|found| {
+            let scenario = Scenario::of(found.seed);
+            let calls = scenario.work == super::scenario::Work::Calls;
+            name == format!("{:?}, {}", scenario.backend, if calls { "calls" } else { "locks" })
+        });
+        let hours = cell.counts.simulated / 3_600_000_000;
+        let numbers = [cell.worlds, cell.counts.operations, cell.counts.faults_in_all(), hours];
+        let numbers = numbers.iter().map(u64::to_string);
+        std::iter::once(name.clone()).chain(numbers).chain([broken.count().to_string()]).collect()
+    };
+    let columns = ["engine", "worlds", "operations", "faults", "simulated hours", "broken promises"];
+    table("What was simulated", &columns, cells(tally).map(row).collect())
+}
+
+fn faults(tally: &Tally) -> Table {
+    let names: Vec<_> = cells(tally).map(|(name, _)| name).collect();
+    let columns: Vec<_> = std::iter::once("fault").chain(names.iter().map(String::as_str)).collect();
+    let row = |(at, fault): (usize, &super::fault::Fault)| {
+        let numbers = cells(tally).map(|(_, cell)| cell.counts.faults[at].to_string());
+        std::iter::once(format!("{fault:?}")).chain(numbers).collect()
+    };
+    table("Faults by kind", &columns, FAULTS.iter().enumerate().map(row).collect())
+}
+
+fn not_promised(tally: &Tally) -> Table {
+    let mut rows = Vec::new();
+    for (name, cell) in cells(tally) {
+        for (property, (worlds, first)) in PROPERTIES.iter().zip(cell.excused) {
+            if worlds > 0 {
+                rows.push(vec![name.clone(), format!("{property:?}"), worlds.to_string(), first.to_string()]);
+            }
+        }
+    }
+    let columns = ["engine", "does not hold", "worlds", "shown by --seed"];
+    table("Not promised, and seen not to hold", &columns, rows)
+}
+
+/// What must happen, did.
+fn sometimes(tally: &Tally, void: &mut Vec<String>) -> Table {
+    let all = tally.sometimes.all();
+    void.extend(all.iter().filter(|(_, times)| *times == 0).map(|(name, _)| format!("{name} never happened")));
+    let rows = all.iter().map(|(name, times)| vec![name.replace('_', " "), times.to_string()]).collect();
+    table("What has to happen now and then", &["event", "times"], rows)
+}
+
+/// How fast it was; and that the same seeds give the same worlds, by playing the first piece again.
+fn speed(tally: &Tally, took: Duration, threads: usize, run: u64, report: &mut Report) -> Table {
+    let (mut once, mut again) = (Tally::default(), Tally::default());
+    for tally in [&mut once, &mut again] {
+        play_piece(&mut Player::default(), tally, run, 0..PIECE);
+    }
+    if once.hash != again.hash {
+        let replay = format!("stanchion-evidence simulation --seed {run} --seconds 0");
+        let what = format!("the first {PIECE} worlds have other traces the second time");
+        report.violations.push(Violation { property: "D1".to_owned(), what, replay });
+    }
+    let all = tally.all();
+    let per_core = |number: u64| format!("{:.0}", number as f64 / took.as_secs_f64().max(1e-9) / threads as f64);
+    let rows = vec![
+        vec!["events per second and core".to_owned(), per_core(all.events)],
+        vec!["operations per second and core".to_owned(), per_core(all.operations)],
+        vec!["threads".to_owned(), threads.to_string()],
+        vec!["trace of all worlds".to_owned(), format!("{:016x}", tally.hash)],
+        vec![format!("trace of the first {PIECE}, twice"), format!("{:016x} {:016x}", once.hash, again.hash)],
+    ];
+    table("Speed and determinism", &["what", "value"], rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_out_does_not_depend_on_the_number_of_threads() {
+        let budget = Budget { seed: 5, time: Duration::ZERO };
+        let (one, three) = (play_all(&budget, 1), play_all(&budget, 3));
+        assert_eq!((one.hash, one.all()), (three.hash, three.all()));
+        assert_ne!(one.hash, play_all(&Budget { seed: 6, ..budget }, 1).hash);
+    }
+
+    #[test]
+    fn the_first_world_of_a_run_is_the_one_of_its_seed() {
+        assert_eq!(world_seed(17, 0), 17);
+        assert_ne!(world_seed(17, 1), world_seed(18, 1));
+    }
+}
