@@ -137,12 +137,10 @@ impl Entry {
         match (cond, self.version(now)) {
             (Cond::Absent, Some(_)) if planted!("check-then-act") => Ok(()),
             (Cond::Version(_), _) if planted!("version-not-compared") => Ok(()),
-            (Cond::Fence(token), _)
-                if (planted!("fence-on-write-only") || planted!("fence-not-strict"))
-                    && token.supersedes(self.fence.as_ref()) =>
-            {
+            (Cond::Fence(token), _) if planted!("fence-on-write-only") && token.supersedes(self.fence.as_ref()) => {
                 Ok(())
             }
+            (Cond::Fence(token), _) if planted!("fence-not-strict") && token.supersedes(self.fence.as_ref()) => Ok(()),
             (Cond::Absent, None) => Ok(()),
             (Cond::Version(expected), Some(found)) if expected == found => Ok(()),
             (Cond::Absent | Cond::Version(_), found) => Err(conflict(key, found)),

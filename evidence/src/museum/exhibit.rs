@@ -101,3 +101,11 @@ pub struct Exhibit {
     /// Which other defence had to be off, if with it the bug does no harm.
     pub masked: &'static str,
 }
+
+impl Exhibit {
+    /// Says which other defence is off in its scenario.
+    #[must_use]
+    pub const fn masked(self, by: &'static str) -> Self {
+        Self { masked: by, ..self }
+    }
+}
