@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use stanchion_core::claim::{Body, Response};
 use stanchion_core::{
     Acquire, Call, CallKey, CasLock, ErrorKind, Fingerprint, Guard, LockBackend, Owner, Policy, RecordStore, Reply,
@@ -156,7 +155,7 @@ fn judge_answer(notes: &Notes<Seen>, who: (&'static str, &'static str), reply: &
     }
     let (Reply::Done(told) | Reply::Failed(told)) = reply else { return };
     if let Body::Kept(bytes) = &told.body
-        && *bytes != Bytes::from(tool.answer)
+        && bytes != tool.answer
     {
         notes.broken("S4", format!("the tool said {:?}, and a repetition is told {bytes:?}", tool.answer));
     }
