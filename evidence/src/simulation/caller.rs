@@ -20,12 +20,20 @@ pub(super) enum Step {
     /// The record is read again: another attempt is at work, or something was settled.
     Reading,
     Waiting,
+    /// The claim is written, as by a call that has to wait for a lock.
+    Claiming,
+    /// It waits for the lock.
+    Claimed,
+    /// It is marked as sent.
+    Marking,
     /// The claim is written, marked as sent.
     Beginning,
     /// A lapse is written.
     Settling,
     /// The beginning was not answered: nothing was sent, and it is taken back.
     Undoing,
+    /// May be sent, and stands still.
+    Stopped,
     /// The tool is at work.
     Running,
     /// What the tool said is written.
@@ -60,7 +68,6 @@ pub(super) struct Caller {
     said: Said,
     since: BootTime,
     give_up_at: u64,
-    waited: bool,
     beat: u32,
     answered: bool,
 }
@@ -80,7 +87,6 @@ impl Default for Caller {
             said: Said::NothingSent,
             since: BootTime::from_boot(Duration::ZERO),
             give_up_at: 0,
-            waited: false,
             beat: 0,
             answered: false,
         }
@@ -166,12 +172,11 @@ impl World {
             }
             Asked::InFlight => {
                 self.sometimes.call_in_flight += 1;
-                self.caller(client).waited = true;
                 if self.now >= self.caller(client).give_up_at && !self.quiet {
                     return self.answer(client, Ending::Failed);
                 }
                 self.caller(client).step = Step::Waiting;
-                let pause = self.rng.about(self.scenario.ttl / 8);
+                let pause = self.rng.about(self.scenario.poll);
                 self.wake(client, pause);
             }
             Asked::Done(_, response) => {
@@ -185,12 +190,41 @@ impl World {
     }
 
     fn begin_with(&mut self, client: u8, claim: Claim, version: u32) {
-        let attempt = claim.attempt;
-        let Ok(sent) = claim.step(Event::Dispatch { by: attempt }) else { return };
+        let since = self.client_now(client);
+        let in_two_steps = self.rng.chance(16_384);
+        let (step, next) = match claim.step(Event::Dispatch { by: claim.attempt }) {
+            Ok(sent) if !in_two_steps => (Step::Beginning, sent),
+            _ => (Step::Claiming, claim),
+        };
+        let caller = self.caller(client);
+        (caller.seen, caller.version, caller.since) = (Some(next.clone()), 0, since);
+        self.swap(client, step, version, next);
+    }
+
+    /// T3: the lock has come, and the mark is made before the first byte leaves.
+    fn mark(&mut self, client: u8) {
         let since = self.client_now(client);
         let caller = self.caller(client);
-        (caller.seen, caller.version, caller.since) = (Some(sent.clone()), 0, since);
-        self.swap(client, Step::Beginning, version, sent);
+        let version = caller.version;
+        let marked = caller.seen.as_ref().and_then(|claim| claim.step(Event::Dispatch { by: claim.attempt }).ok());
+        let Some(sent) = marked else { return self.answer(client, Ending::Failed) };
+        caller.since = since;
+        self.swap(client, Step::Marking, version, sent);
+    }
+
+    /// The claim is another than when it was written: somebody took it over, and nothing was sent.
+    fn not_marked(&mut self, client: u8, found: u32, version: u32) {
+        let caller = self.caller(client);
+        let (writing, owner) = (caller.writing, Owner::from_bits(u128::from(caller.owner)));
+        if version != 0 && found == writing {
+            self.see(client, found, version);
+            return self.run(client, version);
+        }
+        self.see(client, found, version);
+        match &self.caller(client).seen {
+            Some(claim) if version != 0 && claim.attempt.owner == owner => self.mark(client),
+            _ => self.answer(client, Ending::Failed),
+        }
     }
 
     /// The caller has its answer; whatever is left to record is recorded without it.
@@ -224,7 +258,19 @@ impl World {
         me.awaited = 0;
         match (step, message.body) {
             (Step::Beginning, Body::Swapped { version }) => self.run(client, version),
-            (Step::Reading | Step::Beginning, Body::Found { claim, version, age }) => {
+            (Step::Marking, Body::Swapped { version }) => {
+                let writing = self.caller(client).writing;
+                self.see(client, writing, version);
+                self.run(client, version);
+            }
+            (Step::Marking, Body::Found { claim, version, .. }) => self.not_marked(client, claim, version),
+            (Step::Claiming, Body::Swapped { version }) => {
+                let caller = self.caller(client);
+                (caller.version, caller.step) = (version, Step::Claimed);
+                let pause = self.rng.about(self.scenario.ttl / 2);
+                self.wake(client, pause);
+            }
+            (Step::Reading | Step::Beginning | Step::Claiming, Body::Found { claim, version, age }) => {
                 self.judge(client, (version != 0).then_some(claim), version, age);
             }
             (Step::Settling, _) => self.read(client, Step::Reading),
@@ -243,7 +289,7 @@ impl World {
     pub(super) fn call_unanswered(&mut self, client: u8) {
         match self.caller(client).step {
             Step::Reading | Step::Settling => self.answer(client, Ending::Failed),
-            Step::Beginning => {
+            Step::Beginning | Step::Claiming | Step::Marking => {
                 // Nothing was sent: the caller is told so, and the claim must not stay.
                 let ending = Ending::Failed;
                 self.caller(client).answered = true;
@@ -253,7 +299,7 @@ impl World {
             Step::Undoing => self.read(client, Step::Undoing),
             Step::Running => self.record(client, Said::Doubt),
             Step::Recording | Step::Looking => self.read(client, Step::Looking),
-            Step::Idle | Step::Waiting => {}
+            Step::Idle | Step::Waiting | Step::Claimed | Step::Stopped => {}
         }
     }
 
@@ -262,6 +308,8 @@ impl World {
         match self.caller(client).step {
             Step::Idle => return self.begin_call(client),
             Step::Waiting => self.read(client, Step::Reading),
+            Step::Claimed => self.mark(client),
+            Step::Stopped => self.go(client),
             Step::Running => self.give_sign(client),
             _ => return false,
         }
@@ -278,6 +326,14 @@ impl World {
             return self.record(client, Said::NothingSent);
         }
         caller.has_sent = true;
+        if self.stops_here(client) {
+            self.caller(client).step = Step::Stopped;
+            return self.wake(client, 1);
+        }
+        self.go(client);
+    }
+
+    fn go(&mut self, client: u8) {
         self.send_to_tool(client);
         self.wake(client, self.scenario.ttl / 3);
     }

@@ -144,7 +144,7 @@ impl World {
     /// The tool, which accepts neither key nor token.
     pub(super) fn at_tool(&mut self, message: &Message) {
         let Body::Effect { call, another_payload } = message.body else { return };
-        let bits = self.rng.next();
+        let bits = self.rng.bits();
         let kind = match bits & 31 {
             0 => NO_EFFECT,
             1 => FAILED,

@@ -28,18 +28,17 @@ pub const CONTROLS: [(Plant, Backend, Work, Property); 12] = [
 const WORLDS: u64 = 500;
 
 /// The seeds of the worlds in which `plant` breaks `property`.
-#[must_use]
 pub fn broken_worlds(
     player: &mut Player,
     run: u64,
     worlds: u64,
     (plant, backend, work, property): (Plant, Backend, Work, Property),
-) -> Vec<u64> {
-    let breaks = |seed: &u64| {
+) -> impl Iterator<Item = u64> {
+    let breaks = move |seed: &u64| {
         let outcome = player.play(*seed, &Scenario::with(*seed, backend, work, plant));
         outcome.violations.iter().any(|breach| breach.property == property)
     };
-    (0..worlds).map(|index| mix(run ^ mix(index))).filter(breaks).collect()
+    (0..worlds).map(move |index| mix(run ^ mix(index))).filter(breaks)
 }
 
 /// Runs all of them.
@@ -48,7 +47,7 @@ pub fn run(run: u64) -> Vec<Control> {
     let mut player = Player::default();
     let mut control = |planted: (Plant, Backend, Work, Property)| {
         let (plant, backend, work, property) = planted;
-        let broken = broken_worlds(&mut player, run, WORLDS, planted);
+        let broken: Vec<_> = broken_worlds(&mut player, run, WORLDS, planted).collect();
         let mut detail = format!("{property:?} broken in {} of {WORLDS} worlds on {backend:?}", broken.len());
         if let Some(first) = broken.first() {
             let small = shrink(&mut player, *first, &Scenario::with(*first, backend, work, plant), property);

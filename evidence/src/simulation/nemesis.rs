@@ -88,10 +88,10 @@ impl World {
             Fault::ClockJump => {
                 // The same two nodes of five: a minority.
                 let server = &mut self.nodes[usize::from(node % 2).min(usize::from(node))];
-                server.offset += jump(self.rng.next(), ttl);
+                server.offset += jump(self.rng.bits(), ttl);
             }
             Fault::ClockJumps => {
-                let by = jump(self.rng.next(), ttl);
+                let by = jump(self.rng.bits(), ttl);
                 self.nodes.iter_mut().take(3).for_each(|node| node.offset += by);
             }
             Fault::Drift => server.ppm = 100_000,

@@ -15,28 +15,15 @@ pub enum Property {
     S5,
     /// Failed means: no effect. Done means: an effect.
     S6,
-    /// Who gave up leaves no lock for longer than its ttl.
-    S7,
-    /// After the faults every key is usable, or says that it is not.
+    /// After the faults every key is usable, or says that it is not, within a bound. With it S7 and L2: what one left that gave
+    /// up or died is in the way of nobody for longer than that.
     L1,
-    /// The lock of a dead holder is free after its ttl.
-    L2,
     /// A holder stops believing before the lock passes on.
     L3,
 }
 
-pub const PROPERTIES: [Property; 10] = [
-    Property::S1,
-    Property::S2,
-    Property::S3,
-    Property::S4,
-    Property::S5,
-    Property::S6,
-    Property::S7,
-    Property::L1,
-    Property::L2,
-    Property::L3,
-];
+pub const PROPERTIES: [Property; 8] =
+    [Property::S1, Property::S2, Property::S3, Property::S4, Property::S5, Property::S6, Property::L1, Property::L3];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Properties(u16);

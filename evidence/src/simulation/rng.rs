@@ -10,7 +10,7 @@ impl Rng {
         Rng(mix(seed))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0xa076_1d64_78bd_642f);
         let wide = u128::from(self.0) * u128::from(self.0 ^ 0xe703_7ed1_a0b4_28db);
         low(wide) ^ low(wide >> 64)
@@ -19,7 +19,7 @@ impl Rng {
     /// Below `bound`, which is not 0. Biased by less than `bound / 2^32`.
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0 && bound <= u64::from(u32::MAX));
-        ((self.next() >> 32) * bound) >> 32
+        ((self.bits() >> 32) * bound) >> 32
     }
 
     /// From `low` to `high`, both included.
@@ -29,14 +29,14 @@ impl Rng {
 
     /// True in `share` of 65536 cases.
     pub fn chance(&mut self, share: u32) -> bool {
-        self.next() >> 48 < u64::from(share)
+        self.bits() >> 48 < u64::from(share)
     }
 
     /// Around `mean`: up to four times of it, most often less.
     pub fn about(&mut self, mean: u64) -> u64 {
-        let bits = self.next();
-        let part = (bits & 0xffff) * (bits >> 16 & 0xffff) >> 16;
-        1 + (mean.saturating_mul(4) * part >> 16)
+        let bits = self.bits();
+        let part = ((bits & 0xffff) * (bits >> 16 & 0xffff)) >> 16;
+        1 + ((mean.saturating_mul(4) * part) >> 16)
     }
 
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {

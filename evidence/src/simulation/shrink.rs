@@ -9,6 +9,8 @@ use super::scenario::Scenario;
 #[must_use]
 pub fn shrink(player: &mut Player, seed: u64, scenario: &Scenario, property: Property) -> Scenario {
     let mut best = scenario.clone();
+    let happened = player.play(seed, scenario).counts.faults_in_all();
+    best.faults_max = u32::try_from(happened).unwrap_or(u32::MAX).min(scenario.faults_max);
     let mut still_broken =
         |candidate: &Scenario| player.play(seed, candidate).violations.iter().any(|breach| breach.property == property);
     loop {
@@ -43,8 +45,8 @@ fn candidates(of: &Scenario) -> Vec<Scenario> {
     for fault in FAULTS.iter().filter(|fault| of.has(**fault)) {
         propose(&|scenario| scenario.faults &= !fault.bit());
     }
-    for most in [0, 1, 2, 4, 8, of.faults_max / 2, of.faults_max.saturating_sub(1)] {
-        if most < of.faults_max && (most < 10_000 || of.faults_max == u32::MAX) {
+    for most in [0, of.faults_max / 2, of.faults_max / 8 * 7, of.faults_max.saturating_sub(1)] {
+        if most < of.faults_max {
             propose(&|scenario| scenario.faults_max = most);
         }
     }

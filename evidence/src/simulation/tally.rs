@@ -29,6 +29,8 @@ pub(super) struct Tally {
     pub(super) found: Vec<Found>,
     pub(super) sometimes: Sometimes,
     pub(super) hash: u64,
+    /// Of processors.
+    pub(super) worked: std::time::Duration,
 }
 
 /// Enough to look at; more are only counted.
@@ -73,6 +75,7 @@ impl Tally {
         self.found.truncate(FOUND_MAX);
         self.sometimes.add(&other.sometimes);
         self.hash = self.hash.wrapping_add(other.hash);
+        self.worked += other.worked;
     }
 
     pub(super) fn all(&self) -> Counts {

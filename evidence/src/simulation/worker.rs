@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use stanchion_core::{BootTime, FencingToken, LeaseAction, LeaseEvent, LeaseMachine, Owner};
 
+use super::fault::Fault;
 use super::oracle::Ending;
 use super::quorum::Quorum;
 use super::scenario::{Backend, Plant, Work};
@@ -21,6 +22,8 @@ pub(super) enum Phase {
     Waiting,
     Touching,
     Working,
+    /// Has looked at its clock, and stands still before it sends.
+    Stopped,
     Writing,
     /// The write was not answered.
     Looking,
@@ -29,7 +32,6 @@ pub(super) enum Phase {
 
 #[derive(Debug)]
 pub(super) struct Worker {
-    pub(super) client: u8,
     pub(super) ppm: i64,
     /// Counts processes; what was sent to an earlier one does not reach this.
     pub(super) life: u16,
@@ -66,7 +68,6 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(client: u8, ppm: i64) -> Worker {
         Worker {
-            client,
             ppm,
             life: 1,
             paused_until: 0,
@@ -110,7 +111,7 @@ impl Worker {
     }
 
     fn holds(&self) -> bool {
-        matches!(self.phase, Phase::Touching | Phase::Working | Phase::Writing | Phase::Looking)
+        matches!(self.phase, Phase::Touching | Phase::Working | Phase::Stopped | Phase::Writing | Phase::Looking)
     }
 }
 
@@ -131,6 +132,7 @@ impl World {
                 Phase::Idle => return self.begin(client),
                 Phase::Waiting => self.attempt(client),
                 Phase::Working => self.write(client),
+                Phase::Stopped => self.send_write(client),
                 _ => return false,
             },
             Timer::Patience if me.awaited == number => self.unanswered(client),
@@ -259,14 +261,14 @@ impl World {
     }
 
     pub(super) fn refused(&mut self, client: u8) {
-        let (now, ttl) = (self.now, self.scenario.ttl);
+        let now = self.now;
         let me = self.me(client);
         me.unsure = false;
         if now >= me.give_up_at && !me.probing {
             return self.give_up(client);
         }
         me.phase = Phase::Waiting;
-        let pause = self.rng.about(ttl / 8);
+        let pause = self.rng.about(self.scenario.poll);
         self.wake(client, pause);
     }
 
@@ -399,6 +401,25 @@ impl World {
         if !self.may_act(client) {
             return self.end(client, Ending::Failed);
         }
+        if self.stops_here(client) {
+            self.me(client).phase = Phase::Stopped;
+            return self.wake(client, 1);
+        }
+        self.send_write(client);
+    }
+
+    /// Between a look at the clock and what is done on the strength of it, a process can stand still for any time.
+    pub(super) fn stops_here(&mut self, client: u8) -> bool {
+        let stops =
+            self.scenario.has(Fault::Pause) && !self.quiet && self.rng.chance(1_000) && self.count(Fault::Pause);
+        if stops {
+            let ttl = self.scenario.ttl;
+            self.me(client).paused_until = self.now + ttl + ttl / 5 + self.rng.below(4 * ttl);
+        }
+        stops
+    }
+
+    fn send_write(&mut self, client: u8) {
         let (check, patience) = (self.check(), self.scenario.patience);
         let me = self.me(client);
         me.phase = Phase::Writing;

@@ -246,7 +246,7 @@ impl World {
 
     /// Puts a message on its way, with whatever the network does to it.
     fn send(&mut self, message: Message) {
-        let bits = self.rng.next();
+        let bits = self.rng.bits();
         let mut after = 1 + self.scenario.latency * (256 + (bits & 0x3ff)) / 768;
         if bits & 0xf_fc00 == 0 && self.scenario.has(Fault::Slow) {
             after *= 20;
@@ -261,7 +261,7 @@ impl World {
                 return;
             }
             if node.slow_until > self.now && !is_request {
-                after += (bits >> 20 & 0xffff) * self.scenario.ttl >> 15;
+                after += ((bits >> 20 & 0xffff) * self.scenario.ttl) >> 15;
             }
         }
         if dice < self.scenario.message_faults && !self.quiet {
