@@ -7,6 +7,7 @@
 
 pub mod budget;
 pub mod document;
+pub mod museum;
 pub mod report;
 pub mod simulation;
 
@@ -22,8 +23,11 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[Layer {
-    name: "simulation",
-    about: "seeded worlds of clients, engines, networks and clocks around the sans-IO cores, with every fault of the matrix",
-    run: simulation::run,
-}];
+pub const LAYERS: &[Layer] = &[
+    Layer {
+        name: "simulation",
+        about: "seeded worlds of clients, engines, networks and clocks around the sans-IO cores, with every fault of the matrix",
+        run: simulation::run,
+    },
+    Layer { name: "museum", about: "planted bugs: each must be found, and nothing without them", run: museum::run },
+];

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::claim::Wish;
-use crate::{Acquire, CallKey, Error, ErrorKind, Fingerprint, Key, Policy, Result};
+use crate::{Acquire, CallKey, Error, ErrorKind, Fingerprint, Key, Policy, Result, planted};
 
 /// The longest part of a [`Scope`], in bytes.
 const SCOPE_MAX_BYTES: usize = 256;
@@ -125,7 +125,8 @@ impl ClaimId {
     /// ```
     #[must_use]
     pub fn of(scope: &Scope, key: &CallKey) -> Self {
-        let parts = [&*scope.principal, &*scope.server, &*scope.tool, key.as_str()].map(str::as_bytes);
+        let principal = if planted!("key-without-tenant") { "" } else { &*scope.principal };
+        let parts = [principal, &*scope.server, &*scope.tool, key.as_str()].map(str::as_bytes);
         Self(Fingerprint::of_parts(&parts))
     }
 
@@ -270,7 +271,7 @@ impl Call {
         let (key, fingerprint) = self.key.as_ref()?;
         let mut wish = Wish::new(self.scope.clone(), key.clone(), *fingerprint);
         wish.effect = self.policy.effect;
-        wish.lease = self.policy.lease;
+        wish.lease = if planted!("claim-kept-as-long-as-key") { self.policy.key_ttl } else { self.policy.lease };
         wish.round = self.round;
         wish.keep = self.policy.keep_of(key);
         wish.attempts = self.policy.attempts;

@@ -5,6 +5,9 @@ use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use crate::planted;
+
 /// An instant of a [`Clock`]: time since the machine booted, suspend included.
 ///
 /// Only meaningful on the machine that read it; no protocol of ours compares two machines' clocks.
@@ -88,6 +91,9 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[cfg(target_os = "linux")]
     fn now(&self) -> BootTime {
+        if planted!("wall-clock") {
+            return BootTime(Duration::from_millis(wall_ms()));
+        }
         let t = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let (secs, nanos) = (u64::try_from(t.tv_sec).unwrap_or(0), u32::try_from(t.tv_nsec).unwrap_or(0));
         BootTime(Duration::new(secs, nanos))
@@ -139,5 +145,8 @@ impl Clock for ManualClock {
 #[expect(clippy::disallowed_methods, reason = "what people read, and what callers wrote into their keys, is wall time")]
 pub(crate) fn wall_ms() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+    let ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    #[cfg(stanchion_museum)]
+    let ms = ms.saturating_add_signed(crate::museum::wall_jump_ms());
+    ms
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Acquire, BootTime, Error, ErrorKind, Fence, Holder, Identity, Key, Lease, Locks, LostReason, Page, Released,
-    Result, RetryPolicy, TTL_DEFAULT, Tries, Wait,
+    Acquire, BootTime, Error, ErrorKind, Fence, Holder, Identity, Key, Lease, Locks, LostReason, Mode, Page, Released,
+    Result, RetryPolicy, TTL_DEFAULT, Tries, Wait, planted,
 };
 
 /// Elections on any [`Locks`]: of all who stand for a name, one leads.
@@ -226,8 +226,9 @@ impl Election {
     /// # Ok::<(), stanchion_core::Error>(()) }).unwrap();
     /// ```
     pub async fn lead(&self, name: &Key) -> Result<Leadership> {
-        let request =
-            Acquire::new(Self::lock_key(name)?).ttl(self.ttl)?.wait(self.wait).identity(self.identity.clone());
+        let mode = if planted!("two-leaders") { Mode::Shared } else { Mode::Exclusive };
+        let request = Acquire::new(Self::lock_key(name)?).mode(mode)?.ttl(self.ttl)?;
+        let request = request.wait(self.wait).identity(self.identity.clone());
         Ok(Leadership { lease: self.locks.acquire(&request).await? })
     }
 

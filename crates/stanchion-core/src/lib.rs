@@ -25,6 +25,8 @@ mod lock;
 mod locks;
 mod memory;
 mod meter;
+#[doc(hidden)]
+pub mod museum;
 mod once;
 pub mod pause;
 mod policy;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Hold, Key, Page, Purpose, Record, RecordStore,
-    Result, Survives, SystemClock, Times, VALUE_MAX_BYTES, Version,
+    Result, Survives, SystemClock, Times, VALUE_MAX_BYTES, Version, planted,
 };
 
 /// Records in this process's memory. Clones share the records.
@@ -135,6 +135,12 @@ impl Entry {
 
     fn check(&self, key: &Key, cond: Cond, now: BootTime) -> Result<()> {
         match (cond, self.version(now)) {
+            (Cond::Absent, Some(_)) if planted!("check-then-act") => Ok(()),
+            (Cond::Version(_), _) if planted!("version-not-compared") => Ok(()),
+            (Cond::Fence(token), _) if planted!("fence-on-write-only") && token.supersedes(self.fence.as_ref()) => {
+                Ok(())
+            }
+            (Cond::Fence(token), _) if planted!("fence-not-strict") && token.supersedes(self.fence.as_ref()) => Ok(()),
             (Cond::Absent, None) => Ok(()),
             (Cond::Version(expected), Some(found)) if expected == found => Ok(()),
             (Cond::Absent | Cond::Version(_), found) => Err(conflict(key, found)),
@@ -192,7 +198,9 @@ impl RecordStore for MemoryStore {
         if !token.supersedes(entry.fence.as_ref()) {
             return Err(refused(key, *token, entry.fence));
         }
-        entry.fence = Some(*token);
+        if !planted!("fence-on-write-only") {
+            entry.fence = Some(*token);
+        }
         Ok(self.record(entry, now))
     }
 
@@ -210,7 +218,10 @@ impl RecordStore for MemoryStore {
         }
         let entry = entries.entry(key.clone()).or_default();
         *version += 1;
-        let version = Version::new(*version);
+        let version = Version::new(if planted!("aba") && entry.live.is_none() { 1 } else { *version });
+        if let (Cond::Fence(token), true) = (cond, planted!("fence-on-write-only")) {
+            entry.fence = Some(token);
+        }
         entry.live = Some(Live { value, version, written: now, expires: ttl.map(|ttl| now + ttl) });
         drop(state);
         self.inner.written.notify_waiters();
@@ -220,12 +231,14 @@ impl RecordStore for MemoryStore {
     async fn delete(&self, key: &Key, cond: Cond) -> Result<()> {
         let now = self.inner.clock.now();
         let mut state = self.state();
-        state.entries.get(key).unwrap_or(&Entry::default()).check(key, cond, now)?;
+        if !planted!("get-then-del") {
+            state.entries.get(key).unwrap_or(&Entry::default()).check(key, cond, now)?;
+        }
         let Some(entry) = state.entries.get_mut(key).filter(|entry| entry.version(now).is_some()) else {
             return Err(conflict(key, None));
         };
         entry.live = None;
-        if entry.fence.is_none() {
+        if entry.fence.is_none() || planted!("fence-dies-with-record") {
             state.entries.remove(key);
         }
         drop(state);

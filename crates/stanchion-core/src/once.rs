@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::turn::{Belief, Next, Turns, deadline};
-use crate::{Error, FencingToken, Key, RecordStore, Result, Wait};
+use crate::{Error, FencingToken, Key, RecordStore, Result, Wait, planted};
 
 /// Init-once for all processes that share a store: the first caller of a key runs the initialiser, the others wait
 /// until it is **done**, and every later caller gets the recorded result.
@@ -193,7 +193,10 @@ impl Once {
             done = init(permit) => done,
         };
         match done {
-            Ok(value) => turn.record(value.clone(), None).await.map(|()| value),
+            Ok(value) => {
+                let ttl = planted!("once-forgets").then_some(crate::TTL_DEFAULT);
+                turn.record(value.clone(), ttl).await.map(|()| value)
+            }
             Err(error) => {
                 turn.give_back().await;
                 Err(error)

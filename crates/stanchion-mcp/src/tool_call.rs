@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-use stanchion_core::{CallKey, Error, ErrorKind, Fingerprint, Result};
+use stanchion_core::{CallKey, Error, ErrorKind, Fingerprint, Result, planted};
 
 use crate::frame::{Frame, text_of};
 use crate::problem::{Problem, ProblemKind};
@@ -143,6 +143,9 @@ impl<'a> ToolCall<'a> {
     /// # If it fails
     /// `Invalid`: a member is there twice.
     pub(crate) fn fingerprint(&self) -> Result<Fingerprint> {
+        if planted!("gateway-fingerprint-without-arguments") {
+            return Ok(Fingerprint::of_bytes(self.tool.as_bytes()));
+        }
         Fingerprint::of_json(self.arguments.map_or("{}", RawValue::get))
     }
 

@@ -1,3 +1,4 @@
 //! A short form of each layer, for every run of the tests.
 
+mod museum;
 mod simulation;

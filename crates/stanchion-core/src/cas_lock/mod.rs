@@ -15,7 +15,7 @@ use self::seen::{Ends, Seen};
 use self::state::{Seat, State};
 use crate::{
     Acquire, BootTime, Capability, Clock, Cond, Error, ErrorKind, FencingToken, Grant, Key, LockBackend, LockInfo,
-    Owner, Page, Record, RecordStore, Released, Renewal, Result, SystemClock, Version, lock,
+    Owner, Page, Record, RecordStore, Released, Renewal, Result, SystemClock, Version, lock, planted,
 };
 
 /// Leases on any [`RecordStore`], by compare-and-swap on one record per key.
@@ -195,9 +195,12 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
                 if !state.admits(&req.key, req.mode)? {
                     return Err(lock::contended(&req.key, state.seats.first().map(Seat::holder)));
                 }
-                state.high = state.high.max(req.floor);
+                state.high = if planted!("floor-ignored") { state.high } else { state.high.max(req.floor) };
                 let (high, alone) = (state.high, state.seats.is_empty());
                 state.seats.push(Seat::new(req, owner));
+                if planted!("set-then-expire") {
+                    state.seats[0].left = crate::TTL_RANGE.1;
+                }
                 Ok(Change::Write(state, Err((high, alone))))
             })
             .await?;
@@ -214,7 +217,11 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
                 return Err(Error::new(ErrorKind::Unexpected, "a grant was not written").with("key", &req.key));
             }
         };
-        Ok(Grant::new(req.key.clone(), owner, token, req.mode, req.ttl))
+        let grant = Grant::new(req.key.clone(), owner, token, req.mode, req.ttl);
+        if planted!("set-then-expire") {
+            self.renew(&grant, req.ttl).await;
+        }
+        Ok(grant)
     }
 
     async fn wait(&self, req: &Acquire, _: Owner, until: Instant) -> Result<()> {
@@ -243,6 +250,7 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
                     seat.renew(ttl);
                     Ok(Change::Write(state, Renewal::Renewed))
                 }
+                None if planted!("renew-without-token") => Ok(Change::Leave(Renewal::Renewed)),
                 None => Ok(Change::Leave(Renewal::Lost)),
             })
             .await;
@@ -253,10 +261,10 @@ impl<S: RecordStore> LockBackend for CasLock<S> {
         let known = self.ours().remove(&grant.owner).filter(|ours| self.clock.now() < ours.until);
         let guess = known.map(|ours| Guess::Ours(ours.version, State::held_by(grant, ours.high)));
         let released = self.change(&grant.key, guess, |mut state| {
-            if state.seat(grant.owner).is_none() {
+            if state.seat(grant.owner).is_none() && !planted!("del-without-token") {
                 return Ok(Change::Leave(Released::NotHeld));
             }
-            state.seats.retain(|seat| seat.owner != grant.owner);
+            state.seats.retain(|seat| seat.owner != grant.owner && !planted!("del-without-token"));
             Ok(Change::Write(state, Released::Released))
         });
         Ok(released.await?.0)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::{
     Acquire, Error, ErrorKind, FencingToken, Grant, Holder, Identity, Key, Mode, Owner, Record, Result, Version,
+    planted,
 };
 
 const MAGIC: &str = "stanchion-lock 1";
@@ -38,7 +39,8 @@ pub(super) struct Seat {
 impl Seat {
     pub(super) fn new(req: &Acquire, owner: Owner) -> Self {
         let identity = req.identity.clone();
-        Self { owner, mode: req.mode, left: req.ttl, held: Duration::ZERO, fence: None, renewed: None, identity }
+        let left = if planted!("no-ttl") { crate::TTL_RANGE.1 } else { req.ttl };
+        Self { owner, mode: req.mode, left, held: Duration::ZERO, fence: None, renewed: None, identity }
     }
 
     pub(super) const fn renew(&mut self, ttl: Duration) {
@@ -67,6 +69,9 @@ impl State {
 
     /// The fence of a seat that is granted by writing this state as `version`.
     pub(super) fn minted(&self, version: Version) -> u64 {
+        if planted!("fence-counter-reset") {
+            return self.high + 1;
+        }
         version.get().max(self.high.saturating_add(1))
     }
 
@@ -122,7 +127,7 @@ impl State {
                 "\n{} {} {} {} {} {} {}",
                 seat.owner.to_hex(),
                 encode_mode(seat.mode),
-                seat.left.as_millis(),
+                if planted!("ttl-unit-mix-up") { u128::from(seat.left.as_secs()) } else { seat.left.as_millis() },
                 seat.held.as_millis(),
                 seat.fence.unwrap_or_default(),
                 seat.renewed.unwrap_or_default(),
@@ -141,8 +146,12 @@ impl State {
         match (mode, self.seats.first().map(|seat| seat.mode)) {
             (_, None) => Ok(true),
             (Mode::Shared, Some(Mode::Shared)) => Ok(true),
+            (Mode::Shared, Some(Mode::Exclusive)) if planted!("readers-pass-a-writer") => Ok(true),
             (Mode::Slots(asked), Some(Mode::Slots(held))) if asked != held => {
                 Err(crate::lock::slots_disagree(key, asked, held))
+            }
+            (Mode::Slots(n), Some(Mode::Slots(_))) if planted!("one-slot-too-many") => {
+                Ok(self.seats.len() <= n as usize)
             }
             (Mode::Slots(n), Some(Mode::Slots(_))) => Ok(self.seats.len() < n as usize),
             _ => Ok(false),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::Fingerprint;
+use crate::{Fingerprint, planted};
 
 /// Did it succeed?
 ///
@@ -144,6 +144,11 @@ impl Response {
                 end -= 1;
             }
             self.head.truncate(end);
+        }
+        if planted!("response-truncated")
+            && let Body::Kept(bytes) = &self.body
+        {
+            self.body = Body::Kept(bytes.slice(..cap.min(bytes.len())));
         }
         if self.body.len() > cap as u64 { self.without_body() } else { self }
     }

@@ -14,7 +14,7 @@ use crate::claim::{Asked, Claim, Event, ask};
 use crate::pause::pause_point;
 use crate::{
     Acquire, Answer, Begin, Begun, Call, CallKey, ClaimId, Cond, Effect, Error, ErrorKind, Fingerprint, Grant,
-    InFlight, Key, LockBackend, Policy, Record, Reply, Result, RetryPolicy, Version,
+    InFlight, Key, LockBackend, Policy, Record, Reply, Result, RetryPolicy, Version, planted,
 };
 
 /// What is to be done with the claim at once.
@@ -201,6 +201,7 @@ impl Idempotency {
         let attempt = claim.attempt;
         let sent = claim.step(Event::Dispatch { by: attempt }).unwrap_or_else(|_| claim.clone());
         let (granted, lock) = match plan {
+            Plan::Mark if planted!("sent-without-mark") => (&claim, None),
             Plan::Mark => (&sent, None),
             Plan::Lock(lock) => (&sent, Some(Arc::clone(lock))),
             Plan::Claim => (&claim, None),

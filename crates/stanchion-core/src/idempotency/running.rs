@@ -8,7 +8,7 @@ use super::grip::{Applied, Grip};
 use super::kept;
 use crate::claim::{Claim, Event, Outcome, Refused, State};
 use crate::pause::pause_point;
-use crate::{Answer, BootTime, ClaimId, ErrorKind, Grant, Reply, RetryPolicy};
+use crate::{Answer, BootTime, ClaimId, ErrorKind, Grant, Reply, RetryPolicy, planted};
 
 /// How long the caller waits for its answer to be recorded, at most; after that it is recorded in the background.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -135,6 +135,11 @@ fn event(grip: &Grip, reply: &Reply) -> Event {
     let kept = |response| kept(response, policy, grip.engine.redact.as_ref());
     let keep = grip.seen().claim.keep.answer;
     match reply {
+        Reply::Unknown(_) if planted!("key-deleted-on-timeout") => Event::NoEffect { by, response: None },
+        Reply::Failed(_) if planted!("key-deleted-after-failure") => Event::NoEffect { by, response: None },
+        Reply::Failed(response) if planted!("error-cached-as-success") => {
+            Event::Finish { by, outcome: Outcome::Ok, response: kept(response), keep }
+        }
         Reply::Done(response) => Event::Finish { by, outcome: Outcome::Ok, response: kept(response), keep },
         Reply::Failed(response) => Event::Finish { by, outcome: Outcome::Failed, response: kept(response), keep },
         Reply::NoEffect(response) => Event::NoEffect { by, response: Some(kept(response)) },

@@ -7,7 +7,7 @@ use super::job::Job;
 use super::record::Stored;
 use super::{JobState, Jobs};
 use crate::pause::pause_point;
-use crate::{Cond, Error, ErrorKind, Key, Owner, Page, Record, Result, TTL_RANGE, random};
+use crate::{Cond, Error, ErrorKind, Key, Owner, Page, Record, Result, TTL_RANGE, planted, random};
 
 /// Records per read. With payloads of 64 KiB that is 6.4 MB at most.
 pub(super) const PAGE: usize = 100;
@@ -85,6 +85,7 @@ impl Jobs {
         match job.state {
             JobState::Queued | JobState::Running if stood < job.wait => return Ok(None),
             JobState::Queued => {}
+            JobState::Running if planted!("job-never-taken-over") => return Ok(None),
             JobState::Running if job.attempts < job.attempts_max => {}
             JobState::Running => {
                 let dead = job.failed(Duration::ZERO, "the worker of the last attempt was lost");

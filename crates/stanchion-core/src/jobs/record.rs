@@ -9,7 +9,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
 use super::enqueue::{Enqueue, JobId, JobInfo, JobState};
-use crate::{Error, ErrorKind, FencingToken, Key, Owner, Record, Result};
+use crate::{Error, ErrorKind, FencingToken, Key, Owner, Record, Result, planted};
 
 const MAGIC: &[u8] = b"stanchion-job 1 ";
 const FAILURE_MAX: usize = 500;
@@ -135,7 +135,7 @@ impl Stored {
     /// long?
     pub(super) fn holds_key(&self, stood: Duration) -> bool {
         match self.state {
-            JobState::Queued | JobState::Running => true,
+            JobState::Queued | JobState::Running => !planted!("enqueue-without-dedup"),
             JobState::Done => stood < self.wait,
             JobState::Dead => false,
         }

@@ -13,7 +13,9 @@ use self::log::Log;
 use self::sightings::Sightings;
 pub use self::window::{PERMITS_MAX, Taken, WINDOW_RANGE, Window};
 use crate::pause::pause_point;
-use crate::{Clock, Cond, Error, ErrorKind, Key, Record, RecordStore, Result, RetryPolicy, SystemClock, random};
+use crate::{
+    Clock, Cond, Error, ErrorKind, Key, Record, RecordStore, Result, RetryPolicy, SystemClock, planted, random,
+};
 
 /// A rate limit over any [`RecordStore`]: in **any** window of the given length, wherever it begins, at most `limit`
 /// permits per key. A counter that is reset at round times lets twice as many pass around the reset; this one does not.
@@ -210,7 +212,7 @@ impl Limiter {
         };
         let (mut window, now_ms) = self.window(key, &log, found.as_ref());
         let moved = window.advance(now_ms);
-        if log.writer == writer {
+        if log.writer == writer && !planted!("limiter-counts-twice") {
             return Ok(Taken::Allowed { left: self.limit.saturating_sub(window.used()) });
         }
         let taken = window.ask(now_ms, n);

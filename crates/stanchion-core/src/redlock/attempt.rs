@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{NODES_MAX, ROUNDS_MAX, Tally, Verdict, Vote, quorum, validity};
-use crate::BootTime;
+use crate::{BootTime, planted};
 
 /// What a node answers in a round.
 ///
@@ -187,7 +187,8 @@ impl Attempt {
     /// ```
     #[must_use]
     pub fn valid_for(&self, now: BootTime) -> Duration {
-        validity(self.ttl, now - self.sent, self.drift)
+        let elapsed = if planted!("redlock-ignores-elapsed") { Duration::ZERO } else { now - self.sent };
+        validity(self.ttl, elapsed, self.drift)
     }
 
     /// Takes in what `node` answered in `round`.
@@ -203,6 +204,7 @@ impl Attempt {
     pub fn answer(&mut self, node: usize, round: u8, answer: Answer, now: BootTime) -> Next {
         match self.state {
             State::Granted => return Next::Wait,
+            State::GaveUp if planted!("redlock-late-yes-kept") => return Next::Wait,
             State::GaveUp if matches!(answer, Answer::Yes(_) | Answer::Behind(_)) => return Next::Release(node),
             State::GaveUp => return Next::Wait,
             State::Asking if round != self.round || node >= self.nodes || self.tally.has(node) => return Next::Wait,

@@ -13,7 +13,7 @@ use super::state::{State, VALUE_MOST};
 use crate::pause::pause_point;
 use crate::{
     Cond, Error, ErrorKind, FencingToken, Identity, Key, LeaseAction, LeaseEvent, Owner, Result, RetryPolicy, Version,
-    random,
+    planted, random,
 };
 
 /// The right to do the work of a key and to record its result. Dropped, it is given back in the background.
@@ -240,6 +240,7 @@ impl Keeper {
                 return Err(unrecorded(&self.key).because(error));
             }
             match self.look().await {
+                Ok(Found::Recorded) if planted!("own-commit-is-a-conflict") => return Err(lost_turn(&self.key)),
                 Ok(Found::Recorded) => return Ok(()),
                 Ok(Found::NotOurs) => return Err(lost_turn(&self.key).with("reason", "taken")),
                 Ok(Found::Ours(version)) => self.version = version,

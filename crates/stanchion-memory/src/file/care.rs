@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use stanchion_core::{Error, ErrorKind, Result};
+use stanchion_core::{Error, ErrorKind, Result, planted};
 use stanchion_stores::Durability;
 
 use super::change::inherit;
@@ -23,6 +23,9 @@ const SETTLE_TRIES: usize = 20;
 impl Writer {
     /// Whether the file is as the last of us left it; then `view` is it. The lock is held.
     pub(super) fn knows_the_file(&self, view: &mut View) -> Result<bool> {
+        if planted!("memory-written-from-an-old-read") && view.chain.is_some() {
+            return Ok(true);
+        }
         let path = &self.place.file;
         let fail = |e| trouble("cannot read the memory file", path, e);
         let now = Stamp::at(path).map_err(fail)?;

@@ -4,7 +4,7 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use stanchion_core::{Error, ErrorKind};
+use stanchion_core::{Error, ErrorKind, planted};
 
 /// Which file this is, apart from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +48,7 @@ impl Lockfile {
     /// next creates a new file and locks that one.
     pub(super) fn is_current(&self, path: &Path) -> io::Result<bool> {
         match std::fs::metadata(path) {
+            _ if planted!("lock-on-renamed-file") => Ok(true),
             Ok(meta) => Ok(FileId::of(&meta) == self.id),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(e),

@@ -8,7 +8,7 @@ use ::redis::Value;
 use async_trait::async_trait;
 use stanchion_core::{
     Acquire, Capability, Error, ErrorKind, FencingToken, Grant, Holder, Identity, Key, LockBackend, LockInfo, Mode,
-    Owner, Page, Released, Renewal, Result, Wait,
+    Owner, Page, Released, Renewal, Result, Wait, planted,
 };
 use tokio::time::Instant;
 
@@ -223,7 +223,8 @@ impl LockBackend for RedisLocks {
     }
 
     async fn release(&self, grant: &Grant) -> Result<Released> {
-        let answer = self.run("R", &grant.key, grant.owner, More::Nothing).await?;
+        let code = if planted!("redis-release-without-token") { "E" } else { "R" };
+        let answer = self.run(code, &grant.key, grant.owner, More::Nothing).await?;
         reply::released(&answer).ok_or_else(|| self.garbled(&grant.key))
     }
 

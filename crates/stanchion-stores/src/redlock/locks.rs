@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use stanchion_core::redlock::{Tally, Verdict, Vote, drift, validity};
 use stanchion_core::{
     Acquire, Capability, Clock as _, Error, ErrorKind, FencingToken, Grant, Identity, Key, LockBackend, LockInfo, Mode,
-    Owner, Page, Released, Renewal, Result, SystemClock, Wait, text,
+    Owner, Page, Released, Renewal, Result, SystemClock, Wait, planted, text,
 };
 use tokio::time::Instant;
 
@@ -216,6 +216,10 @@ impl LockBackend for RedlockLocks {
     async fn release(&self, grant: &Grant) -> Result<Released> {
         // Agreed or written back, a quorum has the fence already.
         let known = self.shared.grants.remove(grant.owner) || self.shared.write_back;
+        if planted!("redlock-release-to-minority") {
+            let asked = self.shared.nodes[0].tell(&EVICT, &self.shared.names.evict(&grant.key)).await;
+            return asked.map(|_| Released::Released).map_err(|fault| fault.into_error("redlock", true));
+        }
         let number = Some(grant.fence.number()).filter(|number| !known && *number > 0);
         let work = Work::Release { number, ask: None };
         let op = Op { key: grant.key.clone(), owner: grant.owner, mode: grant.mode, work };

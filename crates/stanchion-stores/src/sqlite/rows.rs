@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use stanchion_core::{
-    Cond, Error, ErrorKind, FencingToken, Key, Page, Record, Result, Times, VALUE_MAX_BYTES, Version, refused,
+    Cond, Error, ErrorKind, FencingToken, Key, Page, Record, Result, Times, VALUE_MAX_BYTES, Version, planted, refused,
 };
 
 use super::time::{StoreClock, wall_ms};
@@ -117,6 +117,7 @@ impl Head {
     fn check(&self, key: &Key, cond: Cond, now: i64) -> Result<()> {
         let found = self.is_live(now).then_some(self.version.cast_unsigned());
         match (cond, found) {
+            (Cond::Version(_), Some(_)) if planted!("version-not-in-where") => Ok(()),
             (Cond::Absent, None) => Ok(()),
             (Cond::Version(expected), Some(found)) if expected.get() == found => Ok(()),
             (Cond::Absent | Cond::Version(_), found) => Err(conflict(key, found)),
