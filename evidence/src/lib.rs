@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "a public item here is public for this package's own binary and tests only")]
 
 pub mod budget;
+pub mod models;
 pub mod report;
 
 use budget::Budget;
@@ -20,4 +21,8 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[];
+pub const LAYERS: &[Layer] = &[Layer {
+    name: "models",
+    about: "every order of everything that can happen to a few clients, over the real sans-IO cores",
+    run: models::run,
+}];

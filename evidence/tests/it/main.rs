@@ -1,0 +1,6 @@
+//! The short form of every layer, one binary.
+
+mod model_claim;
+mod model_lease_fence;
+mod model_redlock;
+mod models;
