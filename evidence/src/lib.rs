@@ -8,6 +8,7 @@
 pub mod budget;
 pub mod models;
 pub mod report;
+pub mod schedules;
 
 use budget::Budget;
 use report::Report;
@@ -21,8 +22,15 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[Layer {
-    name: "models",
-    about: "every order of everything that can happen to a few clients, over the real sans-IO cores",
-    run: models::run,
-}];
+pub const LAYERS: &[Layer] = &[
+    Layer {
+        name: "models",
+        about: "every order of everything that can happen to a few clients, over the real sans-IO cores",
+        run: models::run,
+    },
+    Layer {
+        name: "schedules",
+        about: "the real async code in every order of its steps, with callers that are dropped at any await",
+        run: schedules::run,
+    },
+];

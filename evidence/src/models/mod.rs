@@ -30,7 +30,9 @@ pub fn run(budget: &Budget) -> Report {
     let mut report = Report::new("models", budget.seed);
     let mut checked = Table {
         heading: "Models, checked in every reachable state".to_owned(),
-        columns: ["model", "variant", "clients", "unique states", "depth", "time", "properties"].map(String::from).into(),
+        columns: ["model", "variant", "clients", "unique states", "depth", "time", "properties"]
+            .map(String::from)
+            .into(),
         rows: Vec::new(),
     };
     for case in cases() {

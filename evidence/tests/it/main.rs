@@ -4,3 +4,4 @@ mod model_claim;
 mod model_lease_fence;
 mod model_redlock;
 mod models;
+mod schedules;

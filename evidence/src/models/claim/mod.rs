@@ -27,8 +27,7 @@ use super::check::{Case, Control};
 const ALWAYS: [What; 7] =
     [What::LateEvidence, What::LateNoEffect, What::Doubted, What::Lapsed, What::Retried, What::Buried, What::Conflict];
 /// In calls of several rounds.
-const ROUNDS: [What; 5] =
-    [What::Suspended, What::Continued, What::SuspensionLapsed, What::Lapsed, What::LateEvidence];
+const ROUNDS: [What; 5] = [What::Suspended, What::Continued, What::SuspensionLapsed, What::Lapsed, What::LateEvidence];
 
 impl System {
     /// Ours, in which all that happens in every variant must happen, and this, too.
@@ -101,7 +100,7 @@ pub(super) fn cases() -> Vec<Case> {
         })
         .long(),
         case("stray writes", 3, 100_000, || System::strays(Design::Ours, 3)).long(),
-        case("reconciler with proof", 3, 100_000, || System::reconciled(Design::Ours, 3)).long(),
+        case("reconciler with proof, losses", 3, 100_000, || System::reconciled(Design::Ours, 3)).long(),
         case("2 rounds", 3, 100_000, || System::rounds(Design::Ours, 3, 1)).long(),
         case("idempotent", 4, 100_000, || System::repeating(Design::OursFused, 4)).long(),
     ]

@@ -9,8 +9,8 @@
 mod system;
 mod world;
 
-use self::system::{Planted, System, Time};
 pub(super) use self::system::{BELIEF, LOST_UPDATE, ONE_GRANT, TOKENS};
+use self::system::{Planted, System, Time};
 use self::world::Check;
 use super::check::{Case, Control};
 

@@ -6,9 +6,7 @@ use std::time::Duration;
 use stanchion_core::{FencingToken, LeaseAction, LeaseEvent, LeaseMachine};
 use stateright::{Model, Property};
 
-use super::world::{
-    Check, Client, Phase, Register, Renewal, Seen, Service, Session, Step, World, at, number, owner,
-};
+use super::world::{Check, Client, Phase, Register, Renewal, Seen, Service, Session, Step, World, at, number, owner};
 use crate::models::check::Judged;
 
 const TTL: u64 = 3;

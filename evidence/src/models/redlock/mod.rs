@@ -5,8 +5,8 @@
 
 mod system;
 
-use self::system::{Fault, System};
 pub(super) use self::system::{CLEAN, FENCES, ONE};
+use self::system::{Fault, System};
 use super::check::{Case, Control};
 
 pub(super) fn cases() -> Vec<Case> {

@@ -13,7 +13,8 @@ const TTL: u64 = 2;
 const DRIFT: u64 = 1;
 
 pub(in crate::models) const ONE: &str = "at most one client believes that it holds the lock";
-pub(in crate::models) const CLEAN: &str = "when all is quiet, nobody who gave up or released has anything left on a node";
+pub(in crate::models) const CLEAN: &str =
+    "when all is quiet, nobody who gave up or released has anything left on a node";
 pub(in crate::models) const FENCES: &str = "a later grant has a higher fence";
 const GRANTED: &str = "a client is granted";
 const BOTH: &str = "two are granted, one after the other";
@@ -251,7 +252,8 @@ impl Model for System {
             }
             Step::Forget(node) => {
                 world.forgot = true;
-                let quiet_until = if self.fault == (Fault::Amnesia { quarantined: true }) { world.now + TTL } else { 0 };
+                let quiet_until =
+                    if self.fault == (Fault::Amnesia { quarantined: true }) { world.now + TTL } else { 0 };
                 // Its fence comes from the clock after a restart; what it loses are its leases.
                 world.nodes[node] = Node { holder: None, quiet_until, fence: world.nodes[node].fence };
             }
