@@ -7,8 +7,10 @@
 
 pub mod budget;
 pub mod document;
+pub mod models;
 pub mod museum;
 pub mod report;
+pub mod schedules;
 pub mod simulation;
 
 use budget::Budget;
@@ -30,4 +32,11 @@ pub const LAYERS: &[Layer] = &[
         run: simulation::run,
     },
     Layer { name: "museum", about: "planted bugs: each must be found, and nothing without them", run: museum::run },
+        name: "models",
+        about: "every order of everything that can happen to a few clients, over the real sans-IO cores",
+        run: models::run,
+    Layer {
+        name: "schedules",
+        about: "the real async code in every order of its steps, with callers that are dropped at any await",
+        run: schedules::run,
 ];

@@ -2,3 +2,9 @@
 
 mod museum;
 mod simulation;
+//! The short form of every layer, one binary.
+mod model_claim;
+mod model_lease_fence;
+mod model_redlock;
+mod models;
+mod schedules;

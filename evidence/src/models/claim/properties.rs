@@ -10,11 +10,11 @@ use super::world::{World, alone, wish};
 pub(super) const ONCE: &str = "I1: at most one effect, unless every caller may repeat it";
 pub(super) const NO_AMNESIA: &str = "I2: after an effect the record says that it happened or may have happened";
 pub(super) const NOT_AGAIN: &str = "I2: after an effect nobody who must not repeat it is told to run";
-pub(super) const NO_FALSE_SUCCESS: &str = "I3: who is told of a success is told the truth";
+pub(in crate::models) const NO_FALSE_SUCCESS: &str = "I3: who is told of a success is told the truth";
 pub(super) const AGREEMENT: &str = "I4: all answers are equal, and DONE never changes";
 pub(super) const MARK_FIRST: &str = "I5: nothing is sent under an epoch that is not marked";
 pub(super) const ONE_WINNER: &str = "I6: one epoch writes DONE";
-pub(super) const ANSWER: &str = "I7: when all others have stopped, a new caller runs or gets an answer";
+pub(in crate::models) const ANSWER: &str = "I7: when all others have stopped, a new caller runs or gets an answer";
 
 pub(super) fn all(system: &System) -> Vec<Property<System>> {
     let mut all = vec![

@@ -10,6 +10,7 @@ use super::control;
 use super::happened::{Happened, What};
 use super::world::{Caller, Closing, FOUND, Kind, Phase, Reconciling, Then, Wire, World};
 use super::world::{answer_of, plain, response, which, wish};
+use crate::models::check::Judged;
 
 /// Who settles UNKNOWN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub(super) struct System {
     pub(super) hands_out_refused: bool,
     pub(super) reconciler: Reconciler,
     pub(super) reaper: Reaper,
+    /// A check in which one of these never happened proves nothing.
+    pub(super) must_happen: Vec<What>,
     pub(super) happened: Happened,
 }
 
@@ -105,6 +108,7 @@ impl System {
             hands_out_refused: false,
             reconciler: Reconciler::Nobody,
             reaper: Reaper::Nobody,
+            must_happen: Vec::new(),
             happened: Happened::default(),
         }
     }
@@ -377,5 +381,12 @@ impl Model for System {
 
     fn properties(&self) -> Vec<Property<Self>> {
         super::properties::all(self)
+    }
+}
+
+impl Judged for System {
+    fn never_happened(&self) -> Vec<String> {
+        let never = self.must_happen.iter().filter(|what| self.happened.of(**what) == 0);
+        never.map(|what| format!("never happened: {what:?}")).collect()
     }
 }
