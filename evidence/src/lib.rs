@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "a public item here is public for this package's own binary and tests only")]
 
 pub mod budget;
+pub mod real;
 pub mod report;
 
 use budget::Budget;
@@ -20,4 +21,6 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[];
+pub const LAYERS: &[Layer] = &[
+    Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run },
+];

@@ -4,7 +4,7 @@
 //! requests in the order that suits it, while the proxy keeps their fates in the order of their sending: with several
 //! requests under way, the reply that is lost may be that of a neighbour, which was executed just as well.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after};
 
@@ -13,8 +13,8 @@ const LINE_MOST: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Nats {
-    /// The reply subjects of unanswered requests.
-    awaited: HashSet<Vec<u8>>,
+    /// The reply subjects of unanswered requests, and how many answers each is still to have.
+    awaited: HashMap<Vec<u8>, u32>,
 }
 
 /// A line and the bytes that it announces.
@@ -48,7 +48,7 @@ impl Framing for Nats {
         let name = operation.words[0].to_ascii_uppercase();
         let kind = match (name.as_slice(), operation.words.as_slice()) {
             (b"PUB", [_, _, reply, _]) | (b"HPUB", [_, _, reply, _, _]) => {
-                self.awaited.insert(reply.to_vec());
+                *self.awaited.entry(reply.to_vec()).or_default() += 1;
                 UnitKind::Request
             }
             (b"PUB" | b"HPUB", _) => UnitKind::Oneway,
@@ -61,8 +61,20 @@ impl Framing for Nats {
         let Some(operation) = operation(bytes, &["MSG", "HMSG"])? else { return Ok(None) };
         let name = operation.words[0].to_ascii_uppercase();
         let answers = matches!(name.as_slice(), b"MSG" | b"HMSG")
-            && operation.words.get(1).is_some_and(|subject| self.awaited.remove(*subject));
+            && operation.words.get(1).is_some_and(|subject| self.is_awaited(subject));
         Ok(Some(Piece { len: operation.len, kind: if answers { PieceKind::End } else { PieceKind::Push } }))
+    }
+}
+
+impl Nats {
+    /// Takes one answer off.
+    fn is_awaited(&mut self, subject: &[u8]) -> bool {
+        let Some(left) = self.awaited.get_mut(subject) else { return false };
+        *left -= 1;
+        if *left == 0 {
+            self.awaited.remove(subject);
+        }
+        true
     }
 }
 

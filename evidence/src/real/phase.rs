@@ -1,0 +1,137 @@
+//! One engine: the guarded workload under faults, what is left of it, and the control.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::engines::{Engine, Ground};
+use super::faults::{self, Counts, Faults};
+use super::fleet::Fleet;
+use super::judge::{Verdict, judge};
+use super::orders::{Orders, Protected};
+use super::settle::settle;
+
+/// Enough for one engine; what is left of its time goes to the others.
+const CALLS: u64 = 100_000;
+const FAULTS: u64 = 1_000;
+
+const WORKERS: usize = 4;
+const TASKS: u64 = 16;
+const CHAINS: u64 = 48;
+/// How often the control gets another chance to fail, and how long each is.
+const CHANCES: u64 = 4;
+const CHANCE: Duration = Duration::from_secs(2);
+const TICK: Duration = Duration::from_millis(5);
+
+pub(super) struct Trial {
+    pub(super) seed: u64,
+    pub(super) time: Duration,
+    pub(super) program: PathBuf,
+}
+
+/// What was seen of one engine.
+pub(super) struct Outcome {
+    pub(super) version: String,
+    pub(super) guarded: Verdict,
+    pub(super) faults: Counts,
+    pub(super) control: Verdict,
+    pub(super) seconds: f64,
+    pub(super) void: Vec<String>,
+    /// Where the journals are, if something was wrong.
+    pub(super) logs: Option<PathBuf>,
+}
+
+impl Verdict {
+    /// Data was lost, or where there is nothing but calls, done twice.
+    pub(super) const fn is_caught(&self) -> bool {
+        self.lost > 0
+    }
+}
+
+impl Trial {
+    pub(super) async fn run(self, engine: &'static Engine) -> Result<Outcome, String> {
+        let begun = Instant::now();
+        let folder = tempfile::Builder::new().prefix("stanchion-real-").tempdir().map_err(|e| e.to_string())?;
+        let ground = (engine.start)(folder.path()).await.map_err(|skip| skip.to_string())?;
+        let until = begun + self.time.mul_f64(0.9);
+        let (guarded, faults, mut void) = self.guarded(&ground, folder.path(), until).await?;
+        let control = self.control(&ground, folder.path()).await?;
+        void.extend(faults::missing(&ground, &faults).iter().map(|kind| format!("no fault of the kind {kind:?}")));
+        if guarded.acknowledged == 0 {
+            void.push("nothing was acknowledged".to_owned());
+        }
+        let logs = (guarded.violations > 0).then(|| folder.keep());
+        let seconds = begun.elapsed().as_secs_f64();
+        Ok(Outcome { version: ground.version.clone(), guarded, faults, control, seconds, void, logs })
+    }
+
+    async fn guarded(
+        &self,
+        ground: &Ground,
+        folder: &Path,
+        until: Instant,
+    ) -> Result<(Verdict, Counts, Vec<String>), String> {
+        let orders = self.orders(ground, folder, "guarded", true)?;
+        let mut fleet = Fleet::start(self.program.clone(), orders.clone(), WORKERS);
+        let mut faults = Faults::new(ground, self.seed);
+        loop {
+            fleet.look();
+            faults.inject(ground, &mut fleet).await;
+            let counts = faults.counts(ground);
+            let complete = faults::missing(ground, &counts).is_empty();
+            let enough = fleet.acknowledged() >= CALLS && counts.values().sum::<u64>() >= FAULTS && complete;
+            if enough || Instant::now() >= until {
+                break;
+            }
+            tokio::time::sleep(TICK).await;
+        }
+        faults.stop(ground);
+        let (_, deserters) = fleet.end().await;
+        let settled = settle(ground, &orders).await.map_err(|e| format!("what is left cannot be read: {e}"))?;
+        let verdict = judge(&orders, &settled).map_err(|e| format!("the journals cannot be read: {e}"))?;
+        Ok((verdict, faults.counts(ground), deserters))
+    }
+
+    /// The same workload and the same kinds of faults with the guard off.
+    async fn control(&self, ground: &Ground, folder: &Path) -> Result<Verdict, String> {
+        let mut verdict = Verdict::default();
+        for chance in 0..CHANCES {
+            let orders = self.orders(ground, folder, &format!("control{chance}"), false)?;
+            let mut fleet = Fleet::start(self.program.clone(), orders.clone(), WORKERS);
+            let until = Instant::now() + CHANCE;
+            while Instant::now() < until {
+                fleet.look();
+                tokio::time::sleep(TICK).await;
+            }
+            fleet.end().await;
+            let settled = settle(ground, &orders).await.map_err(|e| format!("the control's end: {e}"))?;
+            verdict = judge(&orders, &settled).map_err(|e| format!("the control's journals: {e}"))?;
+            if verdict.is_caught() && (verdict.doubled > 0 || !has_records(ground)) {
+                break;
+            }
+        }
+        Ok(verdict)
+    }
+
+    fn orders(&self, ground: &Ground, folder: &Path, prefix: &str, guarded: bool) -> Result<Orders, String> {
+        let orders = Orders {
+            url: ground.url.clone(),
+            protected: ground.protected.clone(),
+            folder: folder.to_owned(),
+            name: String::new(),
+            prefix: prefix.to_owned(),
+            guarded,
+            lease: ground.lease,
+            tasks: TASKS,
+            chains: CHAINS,
+            first_step: 0,
+            seed: self.seed,
+        };
+        fs::create_dir_all(orders.files()).map_err(|e| format!("no folder for the journals: {e}"))?;
+        Ok(orders)
+    }
+}
+
+const fn has_records(ground: &Ground) -> bool {
+    matches!(ground.protected, Protected::Records)
+}
