@@ -74,8 +74,9 @@ impl Place {
     ) -> Result<u64> {
         match self {
             Self::Records(records) => {
-                let put = records.put(&orders.data(chain)?, next(seen, who), Cond::Fence(*token), None);
-                put.await.map(stanchion_core::Version::get)
+                let key = orders.data(chain)?;
+                let written = records.put(&key, next(seen, who), Cond::Fence(*token), None).await;
+                written.map(stanchion_core::Version::get)
             }
             Self::Files(folder) => self.to_file(folder, chain, seen, who),
         }

@@ -1,0 +1,3 @@
+//! A short form of each layer.
+
+mod real;
