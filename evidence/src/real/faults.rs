@@ -11,12 +11,12 @@ use super::fleet::Fleet;
 
 /// Of requests through a proxy. Most faults are of this kind, because they are the cheapest.
 const RATES: Rates = Rates {
-    lose_reply: 0.0015,
-    lose_request: 0.0005,
-    delay: 0.001,
-    delay_reply: 0.001,
-    duplicate: 0.002,
-    reset: 0.0005,
+    lose_reply: 0.003,
+    lose_request: 0.001,
+    delay: 0.003,
+    delay_reply: 0.002,
+    duplicate: 0.004,
+    reset: 0.001,
     longest_delay: Duration::from_millis(30),
 };
 
@@ -26,11 +26,19 @@ const JUMPS: [i64; 5] = [120, -120, 3600, -3600, 0];
 /// Faults done, by kind.
 pub(super) type Counts = BTreeMap<&'static str, u64>;
 
+/// One number for each kind of fault that is not the proxies': the first faults have one of each.
+const FIRST: [u64; 6] = [10, 40, 60, 75, 88, 95];
+
 pub(super) struct Faults {
     dice: Dice,
     next: Instant,
     /// Between two faults that are not the proxies', on average.
     every: Duration,
+    /// So many calls are acknowledged between two of them, so that a slow machine is not all faults.
+    calls: u64,
+    /// Acknowledged when the last one was done, and when that was.
+    last: (u64, Instant),
+    injected: u64,
     done: Counts,
     /// The server's clock is away from the machine's.
     moved: bool,
@@ -50,22 +58,34 @@ pub(super) fn missing(ground: &Ground, counts: &Counts) -> Vec<&'static str> {
 
 impl Faults {
     pub(super) fn new(ground: &Ground, seed: u64) -> Self {
-        let every = if ground.proxies.is_empty() { Duration::from_millis(40) } else { Duration::from_millis(250) };
+        let (every, calls) = if ground.proxies.is_empty() { (40, 50) } else { (250, 200) };
         for (number, proxy) in ground.proxies.iter().enumerate() {
             proxy.set_plan(Plan::seeded(seed.wrapping_mul(31).wrapping_add(number as u64), RATES));
         }
         let dice = Dice::of(&[seed, 0xfa01]);
-        Self { dice, next: Instant::now(), every, done: Counts::new(), moved: false }
+        let (now, every) = (Instant::now(), Duration::from_millis(every));
+        Self { dice, next: now, every, calls, last: (0, now), injected: 0, done: Counts::new(), moved: false }
+    }
+
+    fn is_due(&self, acknowledged: u64) -> bool {
+        let now = Instant::now();
+        let (before, when) = self.last;
+        now >= self.next && (acknowledged >= before + self.calls || now >= when + self.every * 10)
     }
 
     /// The next fault, if its time has come.
     pub(super) async fn inject(&mut self, ground: &Ground, fleet: &mut Fleet) {
-        if Instant::now() < self.next {
+        if !self.is_due(fleet.acknowledged()) {
             return;
         }
         self.next = Instant::now() + self.every.mul_f64(0.01 * (20 + self.dice.below(160)) as f64);
-        let target = usize::try_from(self.dice.below(fleet.size() as u64)).unwrap_or(0);
-        match (self.dice.below(100), ground.proxies.is_empty()) {
+        let target = self.one(fleet.size());
+        let draw = match FIRST.get(usize::try_from(self.injected).unwrap_or(usize::MAX)) {
+            Some(draw) => *draw,
+            None => self.dice.below(100),
+        };
+        let before = self.total();
+        match (draw, ground.proxies.is_empty()) {
             (0..35, _) => self.kill(fleet, target),
             (35..50, _) => {
                 let time = ground.takeover.mul_f64(0.01 * (110 + self.dice.below(100)) as f64);
@@ -86,6 +106,15 @@ impl Faults {
             (85..92, _) => self.restart(ground).await,
             _ => self.jump(ground),
         }
+        // Nobody may have been there to be killed or stopped.
+        if self.total() > before || draw >= 90 {
+            self.injected += 1;
+            self.last = (fleet.acknowledged(), Instant::now());
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.done.values().sum()
     }
 
     /// Two at most stand still, so that the others go on; who has not begun yet would be spared its faults.

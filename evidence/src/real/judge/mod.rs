@@ -9,8 +9,7 @@ use std::io;
 use std::path::Path;
 
 use super::journal::{self, Line};
-use super::orders::{Chain, EFFECTS, Orders};
-use super::place::Seen;
+use super::orders::{EFFECTS, Orders};
 use super::settle::Settled;
 
 /// A promise that was not kept: its property, and what was seen.
@@ -75,18 +74,19 @@ impl Facts {
     }
 }
 
-/// Judges what is left: `ends` are the values of all chains.
-pub(super) fn judge(orders: &Orders, settled: &Settled) -> io::Result<Verdict> {
+/// Judges what is left of a phase in which so many requests were `doubled`.
+pub(super) fn judge(orders: &Orders, settled: &Settled, doubled: u64) -> io::Result<Verdict> {
     let facts = Facts::read(&orders.journals())?;
-    Ok(judged(&facts, &settled.ends, orders.guarded, settled))
+    Ok(judged(&facts, settled, orders.guarded.then_some(doubled)))
 }
 
-fn judged(facts: &Facts, ends: &BTreeMap<Chain, Seen>, guarded: bool, settled: &Settled) -> Verdict {
+/// Without a guard there is no order to be judged.
+fn judged(facts: &Facts, settled: &Settled, guarded: Option<u64>) -> Verdict {
     let mut verdict = Verdict::default();
-    chains::judge(facts, ends, &mut verdict);
+    chains::judge(facts, &settled.ends, &mut verdict);
     calls::judge(facts, &mut verdict);
-    if guarded {
-        order::judge(facts, &mut verdict);
+    if let Some(doubled) = guarded {
+        order::judge(facts, doubled, &mut verdict);
     }
     for stuck in &settled.stuck {
         verdict.broke("L1", || stuck.clone());

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::real::journal::Outcome;
+use crate::real::orders::Chain;
+use crate::real::place::Seen;
 
 const L: Chain = Chain::Locked(0);
 
@@ -20,8 +22,8 @@ fn ok() -> Outcome {
 
 fn properties(lines: Vec<Line>, number: u64, who: &str) -> Vec<&'static str> {
     let end = Seen { number, who: who.to_owned(), version: 0 };
-    let facts = Facts { lines, effects: BTreeMap::new() };
-    let verdict = judged(&facts, &BTreeMap::from([(L, end)]), false, &Settled::default());
+    let settled = Settled { ends: BTreeMap::from([(L, end)]), ..Settled::default() };
+    let verdict = judged(&Facts { lines, effects: BTreeMap::new() }, &settled, None);
     verdict.broken.iter().map(|(property, _)| *property).collect()
 }
 
@@ -74,7 +76,7 @@ fn call(op: &str, outcome: Option<Outcome>) -> Vec<Line> {
 fn called(calls: &[Vec<Line>], effects: &[&str]) -> Vec<&'static str> {
     let effects = effects.iter().map(|op| (*op).to_owned()).collect();
     let facts = Facts { lines: calls.concat(), effects: BTreeMap::from([("k".to_owned(), effects)]) };
-    let verdict = judged(&facts, &BTreeMap::new(), false, &Settled::default());
+    let verdict = judged(&facts, &Settled::default(), None);
     verdict.broken.iter().map(|(property, _)| *property).collect()
 }
 
@@ -101,6 +103,37 @@ fn a_double_effect_another_answer_and_a_false_failure_are_seen() {
 fn a_lower_token_that_came_later_is_seen() {
     let got = |op: &str, token, times| Line::Got { chain: L, op: op.to_owned(), token, times };
     let facts = Facts { lines: vec![got("a", 8, (0, 5)), got("b", 7, (6, 9))], effects: BTreeMap::new() };
-    let verdict = judged(&facts, &BTreeMap::new(), true, &Settled::default());
+    let verdict = judged(&facts, &Settled::default(), Some(0));
     assert_eq!(verdict.broken[0].0, "S3");
+}
+
+#[test]
+fn a_write_that_was_done_twice_is_seen_unless_its_request_was_doubled() {
+    let reads = |op: &str, saw, who: &str, version, token, times| Line::Try {
+        chain: L,
+        op: op.to_owned(),
+        saw,
+        who: who.to_owned(),
+        version,
+        token,
+        times,
+    };
+    let wrote = |op: &str, version: u64, times| Line::End {
+        chain: L,
+        op: op.to_owned(),
+        outcome: Outcome::Ok(version.to_string()),
+        times,
+    };
+    let lines = vec![
+        reads("a", 0, "-", 0, 1, (0, 1)),
+        wrote("a", 5, (2, 3)),
+        reads("b", 1, "a", 6, 2, (4, 5)),
+        wrote("b", 7, (6, 7)),
+    ];
+    let end = Seen { number: 2, who: "b".to_owned(), version: 7 };
+    let settled = Settled { ends: BTreeMap::from([(L, end)]), ..Settled::default() };
+    let facts = Facts { lines, effects: BTreeMap::new() };
+    let broken = |doubled| judged(&facts, &settled, Some(doubled)).broken;
+    assert_eq!(broken(0)[0].0, "S5");
+    assert!(broken(1).is_empty(), "{:?}", broken(1));
 }
