@@ -21,6 +21,5 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[
-    Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run },
-];
+pub const LAYERS: &[Layer] =
+    &[Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run }];

@@ -33,8 +33,7 @@ struct Slot {
 
 impl Fleet {
     pub(super) fn start(program: PathBuf, orders: Orders, size: usize) -> Self {
-        let mut fleet =
-            Self { program, orders, slots: Vec::new(), acknowledged: 0, step: 0, deserters: Vec::new() };
+        let mut fleet = Self { program, orders, slots: Vec::new(), acknowledged: 0, step: 0, deserters: Vec::new() };
         for number in 0..size {
             let slot = fleet.spawn(number, 0);
             fleet.slots.push(slot);

@@ -39,14 +39,7 @@ async fn take(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, floor: u
     Ok(lease)
 }
 
-async fn write(
-    worker: &Worker,
-    dice: &mut Dice,
-    op: &str,
-    chain: Chain,
-    token: &FencingToken,
-    floor: &mut u64,
-) -> u64 {
+async fn write(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, token: &FencingToken, floor: &mut u64) -> u64 {
     let call = now();
     let seen = match worker.place.read(&worker.orders, chain, Some(token)).await {
         Ok(seen) => seen,

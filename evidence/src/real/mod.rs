@@ -68,23 +68,20 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
     if let Some(unknown) = names.iter().find(|name| !ENGINES.iter().any(|engine| engine.name == **name)) {
         return voided(budget, format!("no engine is called {unknown:?}"));
     }
-    let chosen: Vec<_> =
-        ENGINES.iter().filter(|engine| names.is_empty() || names.contains(&engine.name)).collect();
+    let chosen: Vec<_> = ENGINES.iter().filter(|engine| names.is_empty() || names.contains(&engine.name)).collect();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return voided(budget, format!("no runtime: {e}")),
     };
     let mut report = Report::new("real", budget.seed);
-    let mut table = Table {
-        heading: "Real engines".into(),
-        columns: COLUMNS.map(str::to_owned).into(),
-        rows: Vec::new(),
-    };
+    let mut table =
+        Table { heading: "Real engines".into(), columns: COLUMNS.map(str::to_owned).into(), rows: Vec::new() };
     let end = Instant::now() + budget.time;
     for (done, engine) in chosen.iter().enumerate() {
         let left = end.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(chosen.len() - done).unwrap_or(1);
-        let trial = Trial { seed: budget.seed, time: share.max(Duration::from_secs(1)), program: PathBuf::from(program) };
+        let trial =
+            Trial { seed: budget.seed, time: share.max(Duration::from_secs(1)), program: PathBuf::from(program) };
         // A panic of the testkit means that an engine did not do what it should: that proves nothing.
         let outcome = runtime.block_on(async { tokio::spawn(trial.run(engine)).await });
         match outcome {

@@ -64,11 +64,7 @@ impl Trial {
         Ok(Outcome { version: ground.version.clone(), guarded, faults, control, seconds, void, logs })
     }
 
-    async fn guarded(
-        &self,
-        ground: &Ground,
-        folder: &Path,
-    ) -> Result<(Verdict, Counts, Vec<String>), String> {
+    async fn guarded(&self, ground: &Ground, folder: &Path) -> Result<(Verdict, Counts, Vec<String>), String> {
         let orders = self.orders(ground, folder, "guarded", true)?;
         let mut fleet = Fleet::start(self.program.clone(), orders.clone(), WORKERS);
         let mut faults = Faults::new(ground, self.seed);

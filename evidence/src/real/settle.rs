@@ -127,9 +127,7 @@ async fn ask(
                 (Question::Chain(chain @ Chain::Optimistic(_)), Some((values, _))) => {
                     optimistic::update(worker, values, &mut dice, &op, *chain).await == 1
                 }
-                (Question::Chain(chain), _) => {
-                    locked::increment(worker, &mut dice, &op, *chain, &mut floor).await == 1
-                }
+                (Question::Chain(chain), _) => locked::increment(worker, &mut dice, &op, *chain, &mut floor).await == 1,
                 (Question::Key(key), Some((_, guard))) => {
                     worker.journal.line(&Line::Call { key: key.clone(), op: op.clone() });
                     let outcome = keyed::told(&keyed::once(worker, guard, key, &op, Some(PATIENCE)).await);

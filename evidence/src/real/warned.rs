@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use stanchion_core::claim::Response;
 use stanchion_core::{
-    Acquire, Call, CallKey, Cond, Fingerprint, Guard, Key, LockBackend, Owner, Policy, RecordStore, Reply, Result, Scope,
-    Wait,
+    Acquire, Call, CallKey, Cond, Fingerprint, Guard, Key, LockBackend, Owner, Policy, RecordStore, Reply, Result,
+    Scope, Wait,
 };
 use stanchion_stores::open;
 use stanchion_testkit::engines::{Redis, Skip};

@@ -118,8 +118,7 @@ mod tests {
     }
 
     const CALL: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call"}"#;
-    const STREAM: &str =
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
     fn kinds(mcp: &mut Mcp, text: &str) -> Vec<PieceKind> {
         let (mut at, mut kinds) = (0, Vec::new());

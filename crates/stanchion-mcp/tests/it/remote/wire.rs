@@ -88,7 +88,8 @@ async fn a_keyed_call_happens_once_whatever_becomes_of_its_messages_and_without_
 async fn in_a_stream_of_events_the_answer_is_lost_and_what_came_before_it_is_not() {
     let server = Server::start(|seen| async move {
         let answer = seen.result(r#"{"content":[{"type":"text","text":"1"}]}"#);
-        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
+        let progress =
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
         Reply::events(&[&format!("data: {progress}\n\n"), &format!("data: {answer}\n\n")])
     })
     .await;
