@@ -51,6 +51,8 @@ pub(super) struct Ground {
     pub(super) proxies: Vec<FaultProxy>,
     /// Whether the protocol lets a request come twice.
     pub(super) doubles: bool,
+    /// Whether a holder that stands still loses its lock.
+    pub(super) leases: bool,
     pub(super) lease: Duration,
     /// A lock whose holder died is free by then.
     pub(super) takeover: Duration,
@@ -93,11 +95,12 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn files(folder: &Path) -> Ground {
     let url = format!("file:{}", folder.join("locks").display());
-    Ground { version: "kernel locks".into(), protected: Protected::Files, ..local(url) }
+    Ground { version: "kernel locks".into(), protected: Protected::Files, leases: false, ..local(url) }
 }
 
 fn sqlite(folder: &Path, options: &str) -> Ground {
-    local(format!("sqlite:{}{options}", folder.join("store.db").display()))
+    let url = format!("sqlite:{}{options}", folder.join("store.db").display());
+    Ground { leases: !options.is_empty(), ..local(url) }
 }
 
 fn local(url: String) -> Ground {
@@ -109,6 +112,7 @@ fn local(url: String) -> Ground {
         machines: Vec::new(),
         proxies: Vec::new(),
         doubles: true,
+        leases: true,
         lease: SECOND,
         takeover: SECOND,
     }

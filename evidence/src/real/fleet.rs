@@ -9,7 +9,8 @@ use stanchion_testkit::process::Child;
 use super::orders::{Orders, VARIABLE};
 
 /// How long a busy machine may take to end calls that nothing disturbs any more.
-const ENDING: Duration = Duration::from_secs(60);
+const ENDING: Duration = Duration::from_secs(90);
+const TICK: Duration = Duration::from_millis(10);
 
 pub(super) struct Fleet {
     program: PathBuf,
@@ -101,20 +102,29 @@ impl Fleet {
         slot.resume = Some(Instant::now() + time);
     }
 
-    /// Every call that was begun comes to its end, undisturbed.
-    pub(super) async fn end(mut self) -> (u64, Vec<String>) {
+    /// Every call that was begun comes to its end, undisturbed. Returns who did not end as told.
+    pub(super) async fn end(mut self) -> Vec<String> {
         for slot in &mut self.slots {
             slot.child.resume();
             slot.child.close_stdin();
         }
+        let until = Instant::now() + ENDING;
         for slot in &mut self.slots {
-            let status = slot.child.wait(ENDING).await;
-            if !status.success() {
-                self.deserters.push(format!("worker {} ended with {status}", slot.name));
+            let status = loop {
+                match slot.child.ended() {
+                    None if Instant::now() < until => tokio::time::sleep(TICK).await,
+                    status => break status,
+                }
+            };
+            match status {
+                Some(status) if status.success() => {}
+                Some(status) => self.deserters.push(format!("worker {} ended with {status}", slot.name)),
+                None => {
+                    self.deserters.push(format!("worker {} still had calls {ENDING:?} after the faults", slot.name))
+                }
             }
-            slot.hear();
         }
-        (self.acknowledged(), self.deserters)
+        self.deserters
     }
 }
 

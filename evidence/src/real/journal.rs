@@ -7,6 +7,7 @@ use std::path::Path;
 use stanchion_core::{Clock as _, Error, Ran, SystemClock};
 
 use super::orders::Chain;
+use super::place::Seen;
 
 #[derive(Debug)]
 pub(super) struct Journal(File);
@@ -75,6 +76,12 @@ impl Outcome {
 }
 
 impl Line {
+    /// `seen` was read between `times`, and its successor is about to be written.
+    pub(super) fn tries(chain: Chain, op: &str, seen: &Seen, token: u64, times: (u64, u64)) -> Self {
+        let Seen { number, who, version } = seen.clone();
+        Self::Try { chain, op: op.to_owned(), saw: number, who, version, token, times }
+    }
+
     fn text(&self) -> String {
         match self {
             Self::Got { chain, op, token, times } => {

@@ -48,15 +48,7 @@ async fn write(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, token: 
             return end(worker, op, chain, Outcome::No(e.kind().code().to_owned()), (0, 0));
         }
     };
-    worker.journal.line(&Line::Try {
-        chain,
-        op: op.to_owned(),
-        saw: seen.number,
-        who: seen.who.clone(),
-        version: seen.version,
-        token: token.number(),
-        times: (call, now()),
-    });
+    worker.journal.line(&Line::tries(chain, op, &seen, token.number(), (call, now())));
     think(dice).await;
     let call = now();
     let written = worker.place.write(&worker.orders, chain, &seen, op, token).await;
@@ -75,15 +67,7 @@ pub(super) async fn bare(worker: &Worker, dice: &mut Dice, op: &str, chain: Chai
         Ok(seen) => seen,
         Err(e) => return end(worker, op, chain, Outcome::No(e.kind().code().to_owned()), (0, 0)),
     };
-    worker.journal.line(&Line::Try {
-        chain,
-        op: op.to_owned(),
-        saw: seen.number,
-        who: seen.who.clone(),
-        version: seen.version,
-        token: 0,
-        times: (call, now()),
-    });
+    worker.journal.line(&Line::tries(chain, op, &seen, 0, (call, now())));
     think(dice).await;
     let call = now();
     let outcome = match worker.place.overwrite(&worker.orders, chain, &seen, op).await {

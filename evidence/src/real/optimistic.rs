@@ -19,15 +19,7 @@ pub(super) async fn update(worker: &Worker, values: &Versioned, dice: &mut Dice,
         Ok(key) => {
             let change = |old: Option<&[u8]>| {
                 let seen = Seen::of_value(old)?;
-                worker.journal.line(&Line::Try {
-                    chain,
-                    op: op.to_owned(),
-                    saw: seen.number,
-                    who: seen.who.clone(),
-                    version: 0,
-                    token: 0,
-                    times: (call, now()),
-                });
+                worker.journal.line(&Line::tries(chain, op, &seen, 0, (call, now())));
                 Ok(next(&seen, op))
             };
             values.update(&key, change).await

@@ -21,6 +21,8 @@ const CHAINS: u64 = 48;
 /// How often the control gets another chance to fail, and how long each is.
 const CHANCES: u64 = 4;
 const CHANCE: Duration = Duration::from_secs(2);
+/// Of so many that stood still past their lease, one at least comes too late.
+const PAUSES: u64 = 40;
 const TICK: Duration = Duration::from_millis(5);
 
 pub(super) struct Trial {
@@ -35,17 +37,12 @@ pub(super) struct Outcome {
     pub(super) guarded: Verdict,
     pub(super) faults: Counts,
     pub(super) control: Verdict,
+    /// The control lost writes, and where there are keys, did calls twice.
+    pub(super) caught: bool,
     pub(super) seconds: f64,
     pub(super) void: Vec<String>,
     /// Where the journals are, if something was wrong.
     pub(super) logs: Option<PathBuf>,
-}
-
-impl Verdict {
-    /// Data was lost, or where there is nothing but calls, done twice.
-    pub(super) const fn is_caught(&self) -> bool {
-        self.lost > 0
-    }
 }
 
 impl Trial {
@@ -56,12 +53,11 @@ impl Trial {
         let (guarded, faults, mut void) = self.guarded(&ground, folder.path()).await?;
         let control = self.control(&ground, folder.path()).await?;
         void.extend(faults::missing(&ground, &faults).iter().map(|kind| format!("no fault of the kind {kind:?}")));
-        if guarded.acknowledged == 0 {
-            void.push("nothing was acknowledged".to_owned());
-        }
+        void.extend(unseen(&ground, &guarded, &faults).map(str::to_owned));
         let logs = (guarded.violations > 0).then(|| folder.keep());
         let seconds = begun.elapsed().as_secs_f64();
-        Ok(Outcome { version: ground.version.clone(), guarded, faults, control, seconds, void, logs })
+        let (version, caught) = (ground.version.clone(), is_caught(&ground, &control));
+        Ok(Outcome { version, guarded, faults, control, caught, seconds, void, logs })
     }
 
     async fn guarded(&self, ground: &Ground, folder: &Path) -> Result<(Verdict, Counts, Vec<String>), String> {
@@ -83,7 +79,7 @@ impl Trial {
             tokio::time::sleep(TICK).await;
         }
         faults.stop(ground);
-        let (_, deserters) = fleet.end().await;
+        let deserters = fleet.end().await;
         let settled = settle(ground, &orders).await.map_err(|e| format!("what is left cannot be read: {e}"))?;
         let counts = faults.counts(ground);
         let doubled = counts.get("duplicate").copied().unwrap_or(0);
@@ -105,7 +101,7 @@ impl Trial {
             fleet.end().await;
             let settled = settle(ground, &orders).await.map_err(|e| format!("the control's end: {e}"))?;
             verdict = judge(&orders, &settled, 0).map_err(|e| format!("the control's journals: {e}"))?;
-            if verdict.is_caught() && (verdict.doubled > 0 || !has_records(ground)) {
+            if is_caught(ground, &verdict) {
                 break;
             }
         }
@@ -129,6 +125,21 @@ impl Trial {
         fs::create_dir_all(orders.files()).map_err(|e| format!("no folder for the journals: {e}"))?;
         Ok(orders)
     }
+}
+
+/// What has to happen in a run, else it shows less than it says.
+fn unseen(ground: &Ground, guarded: &Verdict, faults: &Counts) -> impl Iterator<Item = &'static str> {
+    let pauses = faults.get("pause").copied().unwrap_or(0);
+    let reasons = [
+        (guarded.acknowledged == 0, "nothing was acknowledged"),
+        (has_records(ground) && guarded.repeated == 0, "no answer was given to a repetition"),
+        (ground.leases && pauses >= PAUSES && guarded.fenced == 0, "nobody came too late for the fence"),
+    ];
+    reasons.into_iter().filter(|(missing, _)| *missing).map(|(_, reason)| reason)
+}
+
+const fn is_caught(ground: &Ground, control: &Verdict) -> bool {
+    control.lost > 0 && (control.doubled > 0 || !has_records(ground))
 }
 
 const fn has_records(ground: &Ground) -> bool {

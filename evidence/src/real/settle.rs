@@ -29,8 +29,6 @@ pub(super) struct Settled {
     pub(super) ends: BTreeMap<Chain, Seen>,
     /// What could not be used any more.
     pub(super) stuck: Vec<String>,
-    /// Acknowledged calls that this needed.
-    pub(super) acknowledged: u64,
 }
 
 enum Question {
@@ -77,9 +75,7 @@ async fn ask_everything(worker: &Arc<Worker>, patience: Duration, settled: &mut 
     }
     while let Some(asked) = asking.join_next().await {
         let broken = |e| Error::new(ErrorKind::Unexpected, "one that asks at the end broke off").because(e);
-        let (acknowledged, stuck) = asked.map_err(broken)?;
-        settled.acknowledged += acknowledged;
-        settled.stuck.extend(stuck);
+        settled.stuck.extend(asked.map_err(broken)?);
     }
     Ok(())
 }
@@ -108,14 +104,10 @@ fn keys(worker: &Worker) -> Result<Vec<String>> {
     Ok(all.difference(&answered).cloned().chain(answered.iter().take(AGAIN).cloned()).collect())
 }
 
-async fn ask(
-    worker: &Worker,
-    number: u64,
-    questions: &Mutex<VecDeque<Question>>,
-    patience: Duration,
-) -> (u64, Vec<String>) {
+/// What has no answer.
+async fn ask(worker: &Worker, number: u64, questions: &Mutex<VecDeque<Question>>, patience: Duration) -> Vec<String> {
     let mut dice = Dice::of(&[worker.orders.seed, number]);
-    let (mut acknowledged, mut stuck, mut turn) = (0, Vec::new(), 0);
+    let (mut stuck, mut turn) = (Vec::new(), 0);
     let next = || questions.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     while let Some(question) = next() {
         let until = Instant::now() + patience;
@@ -132,14 +124,12 @@ async fn ask(
                     worker.journal.line(&Line::Call { key: key.clone(), op: op.clone() });
                     let outcome = keyed::told(&keyed::once(worker, guard, key, &op, Some(PATIENCE)).await);
                     let told = matches!(&outcome, Outcome::Ok(_) | Outcome::Maybe(_));
-                    acknowledged += u64::from(outcome.is_ok());
                     worker.journal.line(&Line::Answer { key: key.clone(), op, outcome });
                     told
                 }
                 (Question::Key(_), None) => true,
             };
             if ended {
-                acknowledged += u64::from(matches!(question, Question::Chain(_)));
                 break;
             }
             if Instant::now() >= until {
@@ -151,5 +141,5 @@ async fn ask(
             }
         }
     }
-    (acknowledged, stuck)
+    stuck
 }
