@@ -9,6 +9,7 @@ pub mod budget;
 pub mod document;
 pub mod models;
 pub mod museum;
+pub mod real;
 pub mod report;
 pub mod schedules;
 pub mod simulation;
@@ -40,3 +41,5 @@ pub const LAYERS: &[Layer] = &[
         about: "the real async code in every order of its steps, with callers that are dropped at any await",
         run: schedules::run,
 ];
+pub const LAYERS: &[Layer] =
+    &[Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run }];

@@ -9,7 +9,7 @@ use clap::Parser;
 use stanchion_evidence::budget::Budget;
 use stanchion_evidence::document::document;
 use stanchion_evidence::report::{Meaning, Report};
-use stanchion_evidence::{LAYERS, Layer};
+use stanchion_evidence::{LAYERS, Layer, real};
 
 /// What Stanchion promises, tried layer by layer.
 #[derive(Parser)]
@@ -33,6 +33,9 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    if real::is_worker() {
+        return real::work();
+    }
     let arguments = Arguments::parse();
     if let Some(reports) = &arguments.document {
         return match read(reports) {

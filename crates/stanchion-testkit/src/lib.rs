@@ -6,6 +6,7 @@
 //! | the same one for many tests | [`engines::Shared`] |
 //! | a real MCP server, client or conformance suite | [`peers`] |
 //! | a network that loses replies at a chosen moment | [`FaultProxy`] |
+//! | the same between a client and a server on pipes | [`StdioPort`] |
 //! | another process to kill or freeze | [`process::Child`] |
 //! | to wait for something | [`eventually`](fn@eventually), [`eventually_sync`] |
 //! | to hold a task between two steps | [`pause`] |
@@ -21,7 +22,9 @@ pub mod kill_harness;
 pub mod pause;
 pub mod peers;
 pub mod process;
+mod stdio_port;
 
 pub use eventually::{eventually, eventually_sync};
 pub use fault_proxy::{Counts, Fault, FaultProxy, Message, Plan, Protocol, Rates};
 pub use pause::pause_point;
+pub use stdio_port::StdioPort;

@@ -358,6 +358,24 @@ impl Child {
         status.expect("it ended")
     }
 
+    /// How it ended, if it has; does not wait.
+    ///
+    /// ```
+    /// use std::process::Command;
+    /// use std::time::Duration;
+    /// # use stanchion_testkit::{eventually_sync, process::Child};
+    /// let mut child = Child::spawn(Command::new("sh").args(["-c", "read line"]));
+    /// assert!(child.ended().is_none());
+    /// child.close_stdin();
+    /// eventually_sync(Duration::from_secs(10), "it ends", || child.ended().is_some());
+    /// ```
+    ///
+    /// # Panics
+    /// When the system does not tell.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.process.try_wait().expect("a child can be waited for")
+    }
+
     fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.process);
         kill_process(pid, signal).unwrap_or_else(|e| panic!("signal {signal:?} to {}: {e}", self.name));

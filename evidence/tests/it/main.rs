@@ -8,3 +8,5 @@ mod model_lease_fence;
 mod model_redlock;
 mod models;
 mod schedules;
+//! A short form of each layer.
+mod real;

@@ -1,5 +1,6 @@
 //! One client and its server: two pumps and a queue of what each coming reply is in for.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -148,6 +149,7 @@ impl Link {
                     fates.send(Fate::Cut).ok();
                     return park(server).await;
                 }
+                (Fault::Duplicate, _) if !self.shared.protocol.can_double() => &[Fate::Deliver],
                 (Fault::Duplicate, UnitKind::Request) => &[Fate::Deliver, Fate::Drop],
                 (Fault::Duplicate, _) => &[Fate::Deliver, Fate::Deliver],
                 (Fault::LoseReply, _) => &[Fate::Lose],
@@ -156,10 +158,14 @@ impl Link {
             };
             // Every count comes before the bytes that reveal it, so that a client which got an answer finds it counted.
             self.shared.count(|counts| counts.duplicated += u64::from(copies.len() > 1));
-            for fate in copies {
+            for (copy, fate) in copies.iter().enumerate() {
                 // Queued before the bytes leave, so that no reply can arrive without its fate.
                 if kind == UnitKind::Request {
                     fates.send(*fate).ok();
+                }
+                if copy > 0 {
+                    // Its reply is awaited, too. What is whole once is whole twice.
+                    self.framing.lock().unwrap_or_else(PoisonError::into_inner).request(&bytes).ok();
                 }
                 server.write_all(&bytes).await?;
             }
@@ -182,23 +188,24 @@ impl Link {
     ) -> io::Result<()> {
         let mut control = self.shared.control.subscribe();
         let mut buffer = BytesMut::with_capacity(8 * 1024);
-        let mut next: Option<Fate> = None;
+        // What the unanswered requests are in for, oldest first.
+        let mut waiting: VecDeque<Fate> = VecDeque::new();
         let mut open = true;
         loop {
-            next = next.or_else(|| fates.try_recv().ok());
-            if matches!(next, Some(Fate::Cut)) {
+            take_all(&mut fates, &mut waiting);
+            if matches!(waiting.front(), Some(Fate::Cut)) {
                 return Ok(());
             }
             let Some((bytes, kind)) = self.next_piece(&mut buffer) else {
                 tokio::select! {
                     read = server.read_buf(&mut buffer) => if read? == 0 {
-                        if !matches!(next, Some(Fate::Lose | Fate::Drop)) {
+                        if !matches!(waiting.front(), Some(Fate::Lose | Fate::Drop)) {
                             client.write_all(&buffer).await?;
                         }
                         return client.shutdown().await;
                     },
-                    fate = fates.recv(), if next.is_none() && open => match fate {
-                        Some(fate) => next = Some(fate),
+                    fate = fates.recv(), if open => match fate {
+                        Some(fate) => waiting.push_back(fate),
                         None => open = false,
                     },
                 }
@@ -206,14 +213,19 @@ impl Link {
             };
             pass_blackhole(&mut control).await;
             // The queue may have been filled while we waited for these bytes.
-            next = next.or_else(|| fates.try_recv().ok());
-            let fate = if kind == PieceKind::Push { Fate::Deliver } else { next.unwrap_or(Fate::Deliver) };
-            if let Fate::Delay(wait) = fate {
+            take_all(&mut fates, &mut waiting);
+            let (place, ends) = match kind {
+                PieceKind::Push => (None, false),
+                PieceKind::Part => (Some(0), false),
+                PieceKind::End => (Some(0), true),
+                PieceKind::EndOf(place) => (Some(place), true),
+            };
+            let fate = place.and_then(|place| waiting.get(place).copied()).unwrap_or(Fate::Deliver);
+            if let (Fate::Delay(wait), Some(place)) = (fate, place) {
                 tokio::time::sleep(wait).await;
                 self.shared.count(|counts| counts.delayed_replies += 1);
-                next = Some(Fate::Deliver);
+                waiting[place] = Fate::Deliver;
             }
-            let ends = kind == PieceKind::End;
             match fate {
                 Fate::Deliver | Fate::Delay(_) => {
                     self.shared.count(|counts| counts.replies += u64::from(ends));
@@ -225,8 +237,8 @@ impl Link {
                 }
                 Fate::Lose | Fate::Drop | Fate::Cut => {}
             }
-            if ends {
-                next = None;
+            if let (Some(place), true) = (place, ends) {
+                waiting.remove(place);
             }
         }
     }
@@ -261,6 +273,10 @@ impl Link {
         self.shared.count(|counts| counts.unparsed += 1);
         buffer.split().freeze()
     }
+}
+
+fn take_all(fates: &mut mpsc::UnboundedReceiver<Fate>, waiting: &mut VecDeque<Fate>) {
+    waiting.extend(std::iter::from_fn(|| fates.try_recv().ok()));
 }
 
 /// Keeps the way to the server open until the other pump ends the connection: closing it now would look like a client

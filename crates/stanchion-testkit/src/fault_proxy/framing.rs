@@ -1,6 +1,6 @@
 //! Where messages begin and end, for each protocol.
 
-use super::{grpc, http, mysql, nats, postgres, resp, zookeeper};
+use super::{grpc, http, json_rpc, mcp, mysql, nats, postgres, resp, zookeeper};
 
 /// The protocol that a proxy reads.
 ///
@@ -28,6 +28,11 @@ pub enum Protocol {
     Nats,
     /// gRPC without TLS. A request is one message in one frame; streams pass untouched.
     Grpc,
+    /// JSON-RPC, a message a line, as MCP over stdio. Answers may come in any order: they are known by their id.
+    JsonRpc,
+    /// MCP over HTTP/1.1. A request is a POST with a JSON-RPC request; its reply is the answer of that id, also in a
+    /// stream of events, where what comes before it passes untouched. So does everything else.
+    Mcp,
     /// MySQL and MariaDB without TLS and compression. A request is a command; a reply ends with the last of its results.
     Mysql,
 }
@@ -62,6 +67,8 @@ pub(super) enum PieceKind {
     Part,
     /// Ends the reply to the oldest unanswered request.
     End,
+    /// Is the whole reply to an unanswered request that others may be older than; 0 is the oldest.
+    EndOf(usize),
     /// Belongs to no request: always delivered.
     Push,
 }
@@ -77,6 +84,12 @@ pub(super) trait Framing: Send {
 }
 
 impl Protocol {
+    /// Whether a request may be sent twice on one connection. A stream of gRPC that has ended takes no more: there a
+    /// request that is to be doubled passes once.
+    pub(super) fn can_double(self) -> bool {
+        self != Protocol::Grpc
+    }
+
     pub(super) fn framing(self) -> Box<dyn Framing> {
         match self {
             Protocol::Resp => Box::<resp::Resp>::default(),
@@ -85,6 +98,8 @@ impl Protocol {
             Protocol::ZooKeeper => Box::<zookeeper::ZooKeeper>::default(),
             Protocol::Nats => Box::<nats::Nats>::default(),
             Protocol::Grpc => Box::<grpc::Grpc>::default(),
+            Protocol::JsonRpc => Box::<json_rpc::JsonRpc>::default(),
+            Protocol::Mcp => Box::<mcp::Mcp>::default(),
             Protocol::Mysql => Box::<mysql::Mysql>::default(),
         }
     }

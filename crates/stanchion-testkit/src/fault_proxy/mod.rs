@@ -20,6 +20,8 @@ mod connection;
 mod framing;
 mod grpc;
 mod http;
+mod json_rpc;
+mod mcp;
 mod mysql;
 mod nats;
 mod plan;

@@ -1,10 +1,9 @@
 //! The text protocol of NATS.
 //!
 //! A request is a message with a reply subject; its reply is the message that comes on that subject. The server answers
-//! requests in the order that suits it, while the proxy keeps their fates in the order of their sending: with several
-//! requests under way, the reply that is lost may be that of a neighbour, which was executed just as well.
+//! requests in the order that suits it.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
 
 use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after};
 
@@ -13,8 +12,8 @@ const LINE_MOST: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Nats {
-    /// The reply subjects of unanswered requests.
-    awaited: HashSet<Vec<u8>>,
+    /// The reply subjects of unanswered requests, oldest first; that of a doubled request is there twice.
+    awaited: VecDeque<Vec<u8>>,
 }
 
 /// A line and the bytes that it announces.
@@ -48,7 +47,7 @@ impl Framing for Nats {
         let name = operation.words[0].to_ascii_uppercase();
         let kind = match (name.as_slice(), operation.words.as_slice()) {
             (b"PUB", [_, _, reply, _]) | (b"HPUB", [_, _, reply, _, _]) => {
-                self.awaited.insert(reply.to_vec());
+                self.awaited.push_back(reply.to_vec());
                 UnitKind::Request
             }
             (b"PUB" | b"HPUB", _) => UnitKind::Oneway,
@@ -60,9 +59,13 @@ impl Framing for Nats {
     fn reply(&mut self, bytes: &[u8]) -> Result<Option<Piece>, Unparsed> {
         let Some(operation) = operation(bytes, &["MSG", "HMSG"])? else { return Ok(None) };
         let name = operation.words[0].to_ascii_uppercase();
-        let answers = matches!(name.as_slice(), b"MSG" | b"HMSG")
-            && operation.words.get(1).is_some_and(|subject| self.awaited.remove(*subject));
-        Ok(Some(Piece { len: operation.len, kind: if answers { PieceKind::End } else { PieceKind::Push } }))
+        let subject = operation.words.get(1).filter(|_| matches!(name.as_slice(), b"MSG" | b"HMSG"));
+        let place = subject.and_then(|subject| self.awaited.iter().position(|awaited| awaited == subject));
+        let kind = place.map_or(PieceKind::Push, |place| {
+            self.awaited.remove(place);
+            PieceKind::EndOf(place)
+        });
+        Ok(Some(Piece { len: operation.len, kind }))
     }
 }
 
@@ -103,7 +106,7 @@ mod tests {
             (b"PONG\r\n", PieceKind::Push),
             (b"-ERR 'Permissions Violation'\r\n", PieceKind::Push),
             (b"MSG news 2 2\r\nhi\r\n", PieceKind::Push),
-            (b"MSG _INBOX.a.1 1 2\r\nhi\r\n", PieceKind::End),
+            (b"MSG _INBOX.a.1 1 2\r\nhi\r\n", PieceKind::EndOf(0)),
             (b"MSG _INBOX.a.1 1 2\r\nhi\r\n", PieceKind::Push),
         ] {
             let piece = nats.reply(bytes).unwrap().unwrap();

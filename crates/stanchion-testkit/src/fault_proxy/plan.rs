@@ -39,7 +39,7 @@ pub enum Fault {
     Delay(Duration),
     /// The server gets the request at once; the reply, and all behind it, wait this long.
     DelayReply(Duration),
-    /// The server gets the request twice; the client sees the first reply only.
+    /// The server gets the request twice; the client sees the first reply only. gRPC has no room for that: there it passes.
     Duplicate,
     /// The connection is reset at once, with everything that is on its way.
     Reset,

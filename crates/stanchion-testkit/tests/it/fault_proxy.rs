@@ -1,7 +1,8 @@
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::time::{Duration, Instant};
 
 use redis::AsyncCommands as _;
-use stanchion_testkit::engines::{Postgres, Redis};
+use stanchion_testkit::engines::{Nats, Postgres, Redis};
 use stanchion_testkit::{Fault, FaultProxy, Plan, Protocol, Rates, eventually, start_or_skip};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -219,4 +220,45 @@ async fn a_password_login_passes_the_proxy() {
     assert_eq!(proxy.counts().requests, 0, "the login is not a request");
     client.batch_execute("SELECT 1").await.unwrap();
     assert_eq!(proxy.counts().requests, 1);
+}
+
+/// A client of NATS that asks one thing, over and over.
+struct Asking(BufReader<std::net::TcpStream>);
+
+impl Asking {
+    fn connect(proxy: &FaultProxy) -> Self {
+        let stream = std::net::TcpStream::connect(proxy.addr()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut client = Self(BufReader::new(stream));
+        client.send("CONNECT {\"verbose\":false}\r\nSUB inbox.* 1\r\n");
+        client
+    }
+
+    fn send(&mut self, text: &str) {
+        self.0.get_mut().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Asks with answers to `inbox`, and returns the subject of the first answer.
+    fn ask(&mut self, inbox: &str) -> String {
+        self.send(&format!("PUB $JS.API.INFO {inbox} 0\r\n\r\n"));
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "the connection was closed");
+            if let Some(words) = line.strip_prefix("MSG ") {
+                return words.split(' ').next().unwrap().to_owned();
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_second_reply_of_a_doubled_request_is_the_one_that_is_swallowed() {
+    let server = start_or_skip!(Nats);
+    let proxy = FaultProxy::start(server.addr(), Protocol::Nats).await;
+    let mut client = Asking::connect(&proxy);
+    proxy.set_plan(Plan::first("inbox.first", Fault::Duplicate));
+    assert_eq!(client.ask("inbox.first"), "inbox.first");
+    assert_eq!(client.ask("inbox.second"), "inbox.second", "the reply of another request was taken for the copy's");
+    assert_eq!(client.ask("inbox.third"), "inbox.third");
+    assert_eq!((proxy.counts().duplicated, proxy.counts().replies), (1, 3));
 }

@@ -16,3 +16,4 @@ mod stopping;
 mod support;
 #[cfg(unix)]
 mod tls;
+mod wire;

@@ -1,0 +1,150 @@
+//! Real processes on real engines behind the fault proxy: locks with fences, keyed calls and optimistic updates, while
+//! replies are lost after the commit, requests are doubled and delayed, connections are cut, workers are killed and stopped
+//! past their leases, servers are killed and started again, and clocks jump.
+//!
+//! The kill harness of the testkit hands each call to a worker over a pipe, to kill it at a chosen point; that is too slow for
+//! a hundred thousand calls. Here workers choose for themselves, tell nobody, and leave journals.
+
+mod dice;
+mod engines;
+mod faults;
+mod fleet;
+mod journal;
+mod judge;
+mod keyed;
+mod locked;
+mod optimistic;
+mod orders;
+mod phase;
+mod place;
+mod settle;
+mod warned;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use engines::{ENGINES, Engine};
+pub use worker::{is_worker, work};
+
+use crate::budget::Budget;
+use crate::report::{Control, Report, Table, Violation};
+use phase::{Outcome, Trial};
+
+/// Names the engines to be tried, if not all.
+const CHOICE: &str = "STANCHION_EVIDENCE_ENGINES";
+
+const COLUMNS: [&str; 13] = [
+    "engine",
+    "version",
+    "acknowledged",
+    "of these repeated",
+    "indeterminate",
+    "failed without effect",
+    "of these fenced",
+    "faults",
+    "faults by kind",
+    "violations",
+    "control: acknowledged",
+    "control: lost writes, doubled calls",
+    "seconds",
+];
+
+/// All engines, or those that [`CHOICE`] names.
+#[must_use]
+pub fn run(budget: &Budget) -> Report {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(e) => return voided(budget, format!("this program cannot be run again: {e}")),
+    };
+    let chosen = std::env::var(CHOICE).unwrap_or_default();
+    let names: Vec<&str> = chosen.split(',').filter(|name| !name.is_empty()).collect();
+    run_on(budget, &names, &program)
+}
+
+/// These engines, all if none is named, with workers of `program`, which calls [`work`] if it [`is_worker`].
+#[must_use]
+pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
+    if let Some(unknown) = names.iter().find(|name| !ENGINES.iter().any(|engine| engine.name == **name)) {
+        return voided(budget, format!("no engine is called {unknown:?}"));
+    }
+    let chosen: Vec<_> = ENGINES.iter().filter(|engine| names.is_empty() || names.contains(&engine.name)).collect();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return voided(budget, format!("no runtime: {e}")),
+    };
+    let mut report = Report::new("real", budget.seed);
+    let mut table =
+        Table { heading: "Real engines".into(), columns: COLUMNS.map(str::to_owned).into(), rows: Vec::new() };
+    let end = Instant::now() + budget.time;
+    for (done, engine) in chosen.iter().enumerate() {
+        let left = end.saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(chosen.len() - done).unwrap_or(1);
+        let trial =
+            Trial { seed: budget.seed, time: share.max(Duration::from_secs(1)), program: PathBuf::from(program) };
+        // A panic of the testkit means that an engine did not do what it should: that proves nothing.
+        let outcome = runtime.block_on(async { tokio::spawn(trial.run(engine)).await });
+        match outcome {
+            Ok(Ok(outcome)) => add(&mut report, &mut table, engine, budget, outcome),
+            Ok(Err(reason)) => report.void.push(format!("{}: {reason}", engine.name)),
+            Err(e) => report.void.push(format!("{}: {e}", engine.name)),
+        }
+    }
+    report.tables.push(table);
+    if names.is_empty() {
+        match runtime.block_on(async { tokio::spawn(warned::table()).await }) {
+            Ok(table) => report.tables.push(table),
+            Err(e) => report.void.push(format!("what is not promised could not be tried: {e}")),
+        }
+    }
+    report
+}
+
+fn voided(budget: &Budget, reason: String) -> Report {
+    Report { void: vec![reason], ..Report::new("real", budget.seed) }
+}
+
+fn add(report: &mut Report, table: &mut Table, engine: &Engine, budget: &Budget, outcome: Outcome) {
+    let Outcome { version, guarded, faults, control, caught, seconds, void, logs } = outcome;
+    let total: u64 = faults.values().sum();
+    report.count("calls", guarded.acknowledged);
+    report.count("faults", total);
+    let kinds: Vec<_> =
+        faults.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| format!("{count} {kind}")).collect();
+    table.rows.push(vec![
+        engine.name.to_owned(),
+        version,
+        guarded.acknowledged.to_string(),
+        guarded.repeated.to_string(),
+        guarded.indeterminate.to_string(),
+        guarded.failed.to_string(),
+        guarded.fenced.to_string(),
+        total.to_string(),
+        kinds.join(", "),
+        guarded.violations.to_string(),
+        control.acknowledged.to_string(),
+        format!("{}, {}", control.lost, control.doubled),
+        format!("{seconds:.0}"),
+    ]);
+    let replay = format!(
+        "{CHOICE}={} stanchion-evidence real --seed {} --seconds {}{}",
+        engine.name,
+        budget.seed,
+        budget.time.as_secs(),
+        logs.map_or_else(String::new, |logs| format!(" (journals: {})", logs.display())),
+    );
+    report.violations.extend(guarded.broken.into_iter().map(|(property, what)| Violation {
+        property: property.to_owned(),
+        what: format!("{}: {what}", engine.name),
+        replay: replay.clone(),
+    }));
+    report.void.extend(void.into_iter().map(|reason| format!("{}: {reason}", engine.name)));
+    report.controls.push(Control {
+        name: format!("{}, without lock, fence and key", engine.name),
+        failed: caught,
+        detail: format!(
+            "{} of {} acknowledged writes and calls lost, {} calls done twice",
+            control.lost, control.acknowledged, control.doubled
+        ),
+    });
+}
