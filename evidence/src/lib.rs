@@ -6,7 +6,13 @@
 #![allow(missing_docs, reason = "a public item here is public for this package's own binary and tests only")]
 
 pub mod budget;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod crash;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "crash/elsewhere.rs"]
+pub mod crash;
 pub mod report;
+pub mod worker;
 
 use budget::Budget;
 use report::Report;
@@ -20,4 +26,8 @@ pub struct Layer {
 }
 
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
-pub const LAYERS: &[Layer] = &[];
+pub const LAYERS: &[Layer] = &[Layer {
+    name: "crash",
+    about: "a kill or a failing disk at every write, rename, sync and lock",
+    run: crash::run,
+}];

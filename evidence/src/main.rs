@@ -24,6 +24,9 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = stanchion_evidence::worker::asked() {
+        return code;
+    }
     let arguments = Arguments::parse();
     let unknown: Vec<_> = arguments.layers.iter().filter(|name| !LAYERS.iter().any(|l| l.name == **name)).collect();
     if !unknown.is_empty() {

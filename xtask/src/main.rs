@@ -42,7 +42,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "bench", about: "measure beside raw clients and peers: bench locks [--help]", run: bench::run },
     Subcommand {
         name: "fuzz",
-        about: "mutated programs through the analyser: fuzz audit [--seconds N] [--seed S]",
+        about: "mutated inputs: fuzz TARGET [--seconds N] [--seed S] [--replay FILE]",
         run: fuzz::run,
     },
     Subcommand {

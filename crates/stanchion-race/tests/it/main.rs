@@ -2,6 +2,7 @@
 
 mod bad_targets;
 mod check;
+mod fuzz;
 mod http;
 mod memory;
 mod support;
