@@ -47,7 +47,12 @@ fn look_at_frame(text: &str) -> Result<(), String> {
     if looks_like_a_call(text) && frame.method() != Some("tools/call") {
         return Err(format!("others find a call, we find {:?}", frame.method()));
     }
-    let value: Value = serde_json::from_str(text).map_err(|e| format!("we read what is no JSON: {e}"))?;
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        // Both are JSON; it is this reader that cannot hold them.
+        Err(e) if e.to_string().contains("out of range") || e.to_string().contains("recursion limit") => return Ok(()),
+        Err(e) => return Err(format!("we read what is no JSON: {e}")),
+    };
     for path in [&["zz"][..], &["params", "_meta", "zz"]] {
         let Some(longer) = splice::set(text, path, "[1]") else { continue };
         let mut expected = value.clone();

@@ -219,7 +219,9 @@ mod tests {
 
     #[test]
     fn only_two_hex_digits_are_an_escape() {
-        for (text, decoded) in [("%41%2b", "A+"), ("%+1", "%+1"), ("%4", "%4"), ("%", "%"), ("%é", "%é"), ("%zz", "%zz")] {
+        for (text, decoded) in
+            [("%41%2b", "A+"), ("%+1", "%+1"), ("%4", "%4"), ("%", "%"), ("%é", "%é"), ("%zz", "%zz")]
+        {
             assert_eq!(percent_decode(text), decoded);
         }
     }

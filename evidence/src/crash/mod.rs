@@ -11,7 +11,7 @@ pub mod memory;
 mod naive;
 pub mod points;
 pub mod program;
-mod rpc;
+pub mod rpc;
 pub mod tracer;
 
 use std::io;
@@ -124,7 +124,7 @@ pub fn lost(swept: &Swept) -> Control {
         count(Harm::Extra),
         count(Harm::Stuck)
     );
-    Control { name: swept.name.clone(), failed: lost > 0, detail }
+    Control { name: swept.name.clone(), failed: lost + count(Harm::Extra) + count(Harm::Stuck) > 0, detail }
 }
 
 fn row(swept: &Swept) -> Vec<String> {

@@ -21,8 +21,8 @@ async fn open(folder: &Path) -> Result<std::sync::Arc<dyn stanchion_core::Record
 }
 
 async fn read(folder: &Path) -> Result<Read, String> {
-    let (store, prefix) = (open(folder).await?, Key::new("record/").map_err(|e| e.to_string())?);
-    let found = store.scan(&prefix, Page::first(10 * RECORDS)).await.map_err(|e| e.to_string())?;
+    let store = open(folder).await?;
+    let found = store.scan("record/", Page::first(10 * RECORDS)).await.map_err(|e| e.to_string())?;
     Ok(found.into_iter().map(|(key, record)| (key.to_string(), record.value.to_vec())).collect())
 }
 

@@ -77,8 +77,8 @@ impl Judge {
                 count.done += u64::from(word == "done");
                 count.unknown += u64::from(word == "unknown");
                 let fence = rest.split(' ').nth(1).and_then(|fence| fence.parse().ok());
-                if let Some(fence) = fence.filter(|_| verb == "count" && word == "done") {
-                    if fence <= self.fence && name == "a" {
+                if let Some(fence) = fence.filter(|_| order == "count a" && word == "done") {
+                    if fence <= self.fence {
                         self.add("S3", Harm::Lost, format!("fence {fence} after {}", self.fence));
                     }
                     self.fence = self.fence.max(fence);

@@ -151,6 +151,7 @@ fn repeat(
             extra("what is said to be done is not")
         }
         (None, Told::Done { replayed: true, .. }) => extra("a key that was never sent is known"),
+        (None, Told::Failed(_)) if possible.refuses(mutation) => None,
         (None, Told::Unknown(_) | Told::Failed(_)) => {
             Some(Wrong { property: "L1", harm: Harm::Stuck, what: format!("a new key is refused: {told:?}") })
         }

@@ -41,6 +41,12 @@ impl Possible {
         self.0.dedup();
     }
 
+    /// Whether it asks for what cannot be, such as observations of nobody.
+    pub(super) fn refuses(&self, mutation: &Mutation) -> bool {
+        let graph = |state: &Selection| Graph::new(state.entities.clone(), state.relations.clone());
+        self.0.iter().any(|state| graph(state).plan(mutation).is_err())
+    }
+
     /// Whether it would change nothing.
     pub(super) fn all_have(&self, mutation: &Mutation) -> bool {
         self.0.iter().all(|state| changed(state, mutation) == *state)
