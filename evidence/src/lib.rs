@@ -13,6 +13,12 @@ pub mod real;
 pub mod report;
 pub mod schedules;
 pub mod simulation;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod crash;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "crash/elsewhere.rs"]
+pub mod crash;
+pub mod worker;
 
 use budget::Budget;
 use report::Report;
@@ -43,3 +49,8 @@ pub const LAYERS: &[Layer] = &[
 ];
 pub const LAYERS: &[Layer] =
     &[Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run }];
+pub const LAYERS: &[Layer] = &[Layer {
+    name: "crash",
+    about: "a kill or a failing disk at every write, rename, sync and lock",
+    run: crash::run,
+}];

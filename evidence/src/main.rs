@@ -35,6 +35,8 @@ struct Arguments {
 fn main() -> ExitCode {
     if real::is_worker() {
         return real::work();
+    if let Some(code) = stanchion_evidence::worker::asked() {
+        return code;
     }
     let arguments = Arguments::parse();
     if let Some(reports) = &arguments.document {

@@ -48,7 +48,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "fuzz",
-        about: "mutated programs through the analyser: fuzz audit [--seconds N] [--seed S]",
+        about: "mutated inputs: fuzz TARGET [--seconds N] [--seed S] [--replay FILE]",
         run: fuzz::run,
     },
     Subcommand {

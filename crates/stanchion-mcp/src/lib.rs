@@ -4,6 +4,8 @@ mod answer;
 pub mod calls;
 mod flight;
 mod frame;
+#[cfg(test)]
+mod fuzz_tests;
 mod gate;
 mod hints;
 mod lines;

@@ -197,6 +197,8 @@ pub(crate) fn percent_decode(text: &str) -> String {
     let (bytes, mut out, mut i) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
     while i < bytes.len() {
         let escape = (bytes[i] == b'%').then(|| text.get(i + 1..i + 3)).flatten();
+        // `from_str_radix` takes `+1` for a number, too.
+        let escape = escape.filter(|hex| hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
         match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 out.push(byte);
@@ -214,6 +216,15 @@ pub(crate) fn percent_decode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_two_hex_digits_are_an_escape() {
+        for (text, decoded) in
+            [("%41%2b", "A+"), ("%+1", "%+1"), ("%4", "%4"), ("%", "%"), ("%é", "%é"), ("%zz", "%zz")]
+        {
+            assert_eq!(percent_decode(text), decoded);
+        }
+    }
 
     #[test]
     fn passwords_are_never_shown() {

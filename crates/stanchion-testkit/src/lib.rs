@@ -10,6 +10,7 @@
 //! | another process to kill or freeze | [`process::Child`] |
 //! | to wait for something | [`eventually`](fn@eventually), [`eventually_sync`] |
 //! | to hold a task between two steps | [`pause`] |
+//! | to read mutated inputs | [`fuzz`] |
 //! | to kill guarded calls anywhere, and judge what is left | [`kill_harness`] |
 //!
 //! Everything here panics with a reason instead of returning errors: it is made for tests.
@@ -18,6 +19,7 @@ pub mod conformance;
 pub mod engines;
 mod eventually;
 mod fault_proxy;
+pub mod fuzz;
 pub mod kill_harness;
 pub mod pause;
 pub mod peers;

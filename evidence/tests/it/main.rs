@@ -10,3 +10,5 @@ mod models;
 mod schedules;
 //! A short form of each layer.
 mod real;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod crash;

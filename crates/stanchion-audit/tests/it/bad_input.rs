@@ -10,7 +10,7 @@ use stanchion_audit::config::Config;
 use stanchion_audit::finding::Severity;
 use stanchion_audit::format::Report;
 
-use crate::measure::Meter;
+use stanchion_testkit::fuzz::Meter;
 
 /// A lost update in each language: (file, text), the write is on the last line but one.
 const RACES: &[(&str, &str)] = &[

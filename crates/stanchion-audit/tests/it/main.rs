@@ -9,7 +9,6 @@
 
 mod bad_input;
 mod fuzz;
-mod measure;
 mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,6 @@
 //! Tests of the HTTP crate, one binary.
 
+mod fuzz;
 mod key;
 mod layer;
 mod problem;

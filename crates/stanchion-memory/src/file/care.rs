@@ -36,7 +36,8 @@ impl Writer {
             Some(now) if view.is_at(chain, now.size) => view.extend(now).map_err(fail)?,
             _ => *view = View { chain: Some(chain), ..View::load(path, None).map_err(fail)? },
         }
-        Ok(true)
+        // A bad disk changes what is in a file and nothing about it.
+        Ok(!view.needs_care())
     }
 
     /// Makes the view the file as it is, whoever was there. The lock is held.

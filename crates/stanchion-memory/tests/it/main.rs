@@ -3,6 +3,7 @@
 mod conformance;
 mod file;
 mod file_processes;
+mod fuzz;
 mod server;
 mod shared;
 mod shared_processes;

@@ -3,6 +3,7 @@
 mod auto;
 mod bad_targets;
 mod check;
+mod fuzz;
 mod http;
 mod linear;
 mod memory;

@@ -22,6 +22,7 @@ mod zookeeper;
 mod common;
 #[cfg(feature = "file")]
 mod file;
+mod fuzz;
 mod guard;
 #[cfg(all(feature = "sqlite", feature = "postgres"))]
 mod inbox;

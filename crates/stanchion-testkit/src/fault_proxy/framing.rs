@@ -105,6 +105,11 @@ impl Protocol {
     }
 }
 
+/// Where something of this length ends: what no memory holds is no length.
+pub(super) fn end_of(from: usize, length: usize) -> Result<usize, Unparsed> {
+    from.checked_add(length).and_then(|end| end.checked_add(2)).ok_or(Unparsed)
+}
+
 /// The position after the first `needle` at or after `from`.
 pub(super) fn after(bytes: &[u8], from: usize, needle: &[u8]) -> Option<usize> {
     let rest = bytes.get(from..)?;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after};
+use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after, end_of};
 
 #[derive(Debug, Default)]
 pub(super) struct Http {
@@ -28,7 +28,10 @@ impl Framing for Http {
         };
         let len = match body_of(&bytes[..head])? {
             Body::Chunks => chunks_end(bytes, head)?,
-            Body::Bytes(length) => (bytes.len() >= head + length).then_some(head + length),
+            Body::Bytes(length) => {
+                let end = head.checked_add(length).ok_or(Unparsed)?;
+                (bytes.len() >= end).then_some(end)
+            }
             Body::None | Body::UntilClose => Some(head),
         };
         if len.is_some() {
@@ -107,7 +110,7 @@ fn chunk(bytes: &[u8], at: usize) -> Result<Option<(usize, bool)>, Unparsed> {
     let digits = line.split(';').next().unwrap_or_default().trim();
     let size = usize::from_str_radix(digits, 16).map_err(|_| Unparsed)?;
     if size > 0 {
-        let end = line_end.checked_add(size + 2).ok_or(Unparsed)?;
+        let end = end_of(line_end, size)?;
         return Ok((bytes.len() >= end).then_some((end, false)));
     }
     // The trailer ends with an empty line; without trailer fields that is the very next one.
@@ -143,6 +146,12 @@ mod tests {
             let followed = format!("{sample}GET ");
             let unit = Unit { len: sample.len(), kind: UnitKind::Request };
             assert_eq!(Http::default().request(followed.as_bytes()), Ok(Some(unit)), "{sample:?}");
+        }
+        for huge in
+            ["content-length: 18446744073709551615\r\n\r\n", "transfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n"]
+        {
+            let request = format!("POST / HTTP/1.1\r\n{huge}");
+            assert_eq!(Http::default().request(request.as_bytes()), Err(Unparsed), "{huge}");
         }
     }
 

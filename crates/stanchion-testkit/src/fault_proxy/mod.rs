@@ -18,6 +18,8 @@
 
 mod connection;
 mod framing;
+#[cfg(test)]
+mod fuzz_tests;
 mod grpc;
 mod http;
 mod json_rpc;

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after};
+use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after, end_of};
 
 /// Longer than any line that a server takes.
 const LINE_MOST: usize = 64 * 1024;
@@ -36,7 +36,7 @@ fn operation<'a>(bytes: &'a [u8], with_bytes: &[&str]) -> Result<Option<Operatio
     let mut len = line;
     if with_bytes.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes())) {
         let last = words.last().and_then(|word| std::str::from_utf8(word).ok()).ok_or(Unparsed)?;
-        len += last.parse::<usize>().map_err(|_| Unparsed)? + 2;
+        len = end_of(len, last.parse().map_err(|_| Unparsed)?)?;
     }
     Ok((len <= bytes.len()).then_some(Operation { len, words }))
 }
@@ -95,6 +95,7 @@ mod tests {
         }
         assert_eq!(Nats::default().request(b"\x16\x03\x01\r\n"), Err(Unparsed));
         assert_eq!(Nats::default().request(b"PUB a b\r\n"), Err(Unparsed));
+        assert_eq!(Nats::default().request(b"PUB a 18446744073709551615\r\n"), Err(Unparsed));
     }
 
     #[test]

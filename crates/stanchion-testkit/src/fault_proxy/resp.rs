@@ -1,6 +1,6 @@
 //! RESP2 and RESP3.
 
-use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after};
+use super::framing::{Framing, Piece, PieceKind, Unit, UnitKind, Unparsed, after, end_of};
 
 #[derive(Debug, Default)]
 pub(super) struct Resp {
@@ -60,14 +60,17 @@ fn value(bytes: &[u8]) -> Result<Option<usize>, Unparsed> {
         };
         let (end, inside) = match bytes[at] {
             b'+' | b'-' | b':' | b',' | b'#' | b'_' | b'(' => (line_end, 0),
-            b'$' | b'!' | b'=' => (length()?.map_or(line_end, |length| line_end + length + 2), 0),
+            b'$' | b'!' | b'=' => (length()?.map_or(Ok(line_end), |length| end_of(line_end, length))?, 0),
             b'*' | b'~' | b'>' => (line_end, length()?.unwrap_or(0)),
-            b'%' => (line_end, 2 * length()?.unwrap_or(0)),
+            b'%' => (line_end, length()?.unwrap_or(0).checked_mul(2).ok_or(Unparsed)?),
             // An attribute comes before the value that it describes.
-            b'|' => (line_end, 2 * length()?.unwrap_or(0) + 1),
+            b'|' => {
+                let pairs = length()?.unwrap_or(0).checked_mul(2);
+                (line_end, pairs.and_then(|pairs| pairs.checked_add(1)).ok_or(Unparsed)?)
+            }
             _ => return Err(Unparsed),
         };
-        open = open - 1 + inside;
+        open = inside.checked_add(open - 1).ok_or(Unparsed)?;
         at = end;
     }
     Ok((at <= bytes.len()).then_some(at))
@@ -113,6 +116,12 @@ mod tests {
             assert_eq!(value(&followed), Ok(Some(sample.len())));
         }
         assert_eq!(value(b"\x16\x03\x01\r\n"), Err(Unparsed));
+        for huge in [
+            &b"%9223372036854775807\r\n%9223372036854775807\r\n"[..],
+            b"*1\r\n|9223372036854775807\r\n|9223372036854775807\r\n",
+        ] {
+            assert_eq!(value(huge), Err(Unparsed), "{}", String::from_utf8_lossy(huge));
+        }
     }
 
     #[test]

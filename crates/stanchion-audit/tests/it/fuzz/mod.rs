@@ -3,7 +3,6 @@
 //!
 //! A short run is part of the tests; `cargo xtask fuzz audit --seconds 3600 --seed 7` makes a long one.
 
-mod mutate;
 mod seeds;
 
 use std::fmt::Write as _;
@@ -19,11 +18,10 @@ use stanchion_audit::checklist::{self, Subject};
 use stanchion_audit::config::Config;
 use stanchion_audit::diff::Changes;
 use stanchion_audit::format::{Format, Look};
+use stanchion_testkit::fuzz::{Meter, Random, Spent, Watch, mutate};
 
-use self::mutate::{Random, mutate};
 use self::seeds::{Seed, seeds};
 use crate::files_of;
-use crate::measure::{Meter, Spent, Watch};
 
 /// A program of a few files costs less, however it looks. Debug builds are slower.
 const MOST: Spent = Spent { time: Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 8 }), memory: 400 << 20 };

@@ -1,5 +1,6 @@
 //! What a policy file says, what is wrong with it, and what others may know of it.
 
+mod fuzz;
 mod headers;
 mod problems;
 mod ready;

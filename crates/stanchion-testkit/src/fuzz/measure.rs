@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// What something cost.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spent {
+pub struct Spent {
     /// Of all threads, so that other work on the machine does not count; without `/proc`, by the clock.
-    pub(crate) time: Duration,
+    pub time: Duration,
     /// The most bytes at once, beyond those before; 0 without `/proc`.
-    pub(crate) memory: u64,
+    pub memory: u64,
 }
 
 impl Display for Spent {
@@ -21,20 +22,24 @@ impl Display for Spent {
     }
 }
 
-pub(crate) struct Meter {
+/// Measures what this process does from [`start`](Self::start) to [`stop`](Self::stop).
+#[derive(Debug)]
+pub struct Meter {
     clock: Instant,
     time: Option<Duration>,
     memory: u64,
 }
 
 impl Meter {
-    pub(crate) fn start() -> Self {
+    /// From now on.
+    pub fn start() -> Self {
         // The peak counts from now on.
         fs::write("/proc/self/clear_refs", "5").ok();
         Self { clock: Instant::now(), time: processor_time(), memory: status("VmRSS:") }
     }
 
-    pub(crate) fn stop(self) -> Spent {
+    /// What it was.
+    pub fn stop(self) -> Spent {
         let time = self.time.zip(processor_time()).map_or_else(|| self.clock.elapsed(), |(then, now)| now - then);
         Spent { time, memory: status("VmHWM:").saturating_sub(self.memory) }
     }
@@ -55,13 +60,15 @@ fn status(name: &str) -> u64 {
 }
 
 /// Ends the process when a program hangs: the thread that looks at it cannot be ended.
-pub(crate) struct Watch {
+#[derive(Debug)]
+pub struct Watch {
     clock: Instant,
     since: Arc<AtomicU64>,
 }
 
 impl Watch {
-    pub(crate) fn start(folder: &Path, most: Duration) -> Self {
+    /// Looks from now on; `folder` is said to be what hangs.
+    pub fn start(folder: &Path, most: Duration) -> Self {
         let watch = Self { clock: Instant::now(), since: Arc::new(AtomicU64::new(0)) };
         let (clock, since, folder) = (watch.clock, Arc::clone(&watch.since), folder.to_owned());
         std::thread::spawn(move || {
@@ -79,7 +86,8 @@ impl Watch {
         watch
     }
 
-    pub(crate) fn begin(&self) {
+    /// The next program begins.
+    pub fn begin(&self) {
         self.since.store(self.clock.elapsed().as_secs(), Ordering::Relaxed);
     }
 }

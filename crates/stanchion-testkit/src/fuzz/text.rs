@@ -1,32 +1,6 @@
 //! Texts made of other texts, by a fixed sequence of numbers.
 
-/// Numbers that look random and are the same in every run.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        // Seeds that differ little must not begin alike, and zero would stay zero.
-        let mixed = seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self((mixed ^ (mixed >> 29)) | 1)
-    }
-
-    /// Less than `most`.
-    pub(super) fn below(&mut self, most: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        let mixed = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16;
-        usize::try_from(mixed % u64::try_from(most.max(1)).unwrap()).unwrap()
-    }
-
-    pub(super) fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-
-    pub(super) fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len())]
-    }
-}
+use super::Random;
 
 /// What opens, what closes it, and what is in between.
 const NESTS: &[(&str, &str)] = &[
@@ -201,13 +175,18 @@ fn repeated(random: &mut Random, text: &str) -> usize {
 }
 
 /// Changes a text in some places; `other` is what parts may be taken from.
-pub(super) fn mutate(random: &mut Random, text: &str, other: &str) -> String {
+///
+/// ```
+/// use stanchion_testkit::fuzz::{Random, mutate};
+/// let (one, two) = (mutate(&mut Random::new(7), "a(b)", "c"), mutate(&mut Random::new(7), "a(b)", "c"));
+/// assert_eq!(one, two);
+/// ```
+pub fn mutate(random: &mut Random, text: &str, other: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..1 + random.below(6) {
         text = changed(random, &text, other);
         if text.len() > MOST {
-            let end = (0..=MOST).rev().find(|end| text.is_char_boundary(*end)).unwrap();
-            text.truncate(end);
+            text.truncate(text.floor_char_boundary(MOST));
         }
     }
     text
@@ -287,7 +266,7 @@ fn noise(random: &mut Random, text: &str) -> String {
     if random.once_in(6) {
         let ascii = random.once_in(2);
         bytes = (0..random.below(3_000))
-            .map(|_| u8::try_from(if ascii { 32 + random.below(95) } else { 1 + random.below(255) }).unwrap())
+            .map(|_| (if ascii { 32 + random.below(95) } else { 1 + random.below(255) }) as u8)
             .collect();
     } else if !bytes.is_empty() {
         for _ in 0..1 + random.below(16) {

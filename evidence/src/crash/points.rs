@@ -1,0 +1,138 @@
+//! All the points at which a program can die, or its disk fail it, one after the other.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Instant;
+
+use super::calls::{Call, Kind};
+use super::tracer::{Moment, Point};
+
+/// What one run and the look at what it left have shown.
+#[derive(Debug, Default)]
+pub struct Tried {
+    pub calls: Vec<Call>,
+    /// Where it happened; `None` if it could not.
+    pub hit: Option<Call>,
+    /// Calls that were acknowledged before the end.
+    pub acknowledged: u64,
+    pub wrong: Vec<Wrong>,
+}
+
+/// Something that must not be.
+#[derive(Clone, Debug)]
+pub struct Wrong {
+    pub property: &'static str,
+    pub harm: Harm,
+    pub what: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Harm {
+    /// It cannot be read again.
+    Unreadable,
+    /// An acknowledged call is not there, or a third state is.
+    Lost,
+    /// A call that failed, or was made once, has happened, or twice.
+    Extra,
+    /// Nobody gets on.
+    Stuck,
+}
+
+/// A program that is tried at a point, and what may be left then.
+pub trait Scenario {
+    fn name(&self) -> String;
+    fn at(&self, point: Option<Point>) -> io::Result<Tried>;
+}
+
+/// What came of all points of a program.
+#[derive(Debug, Default)]
+pub struct Swept {
+    pub name: String,
+    /// The calls of one run that nobody disturbs.
+    pub kinds: BTreeMap<Kind, usize>,
+    pub all_points: usize,
+    pub tried: usize,
+    pub kills: usize,
+    pub torn: usize,
+    pub errors: usize,
+    pub full: usize,
+    pub acknowledged: u64,
+    pub harms: BTreeMap<Harm, usize>,
+    pub wrong: Vec<(String, Wrong)>,
+}
+
+/// Which points a call has.
+fn moments(call: &Call, with_errors: bool) -> Vec<Moment> {
+    let mut moments = vec![Moment::Before, Moment::After];
+    if call.kind == Kind::Write {
+        moments.push(Moment::Torn);
+    }
+    if with_errors {
+        moments.extend(call.kind.errors().iter().map(|error| Moment::Error(*error)));
+        if call.kind.takes_room() {
+            moments.push(Moment::Full);
+        }
+    }
+    moments
+}
+
+/// How much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// One point in so many, beginning with this one.
+    pub every: usize,
+    pub from: usize,
+    pub with_errors: bool,
+    /// No point is begun after this.
+    pub until: Instant,
+}
+
+/// Tries the points of a sample. How often and in which order a program calls differs a little from run to run where it has threads; a point that
+/// is not reached is not counted.
+pub fn sweep(scenario: &dyn Scenario, sample: Sample) -> io::Result<Swept> {
+    let quiet = scenario.at(None)?;
+    let mut swept = Swept { name: scenario.name(), ..Swept::default() };
+    for call in &quiet.calls {
+        *swept.kinds.entry(call.kind).or_default() += 1;
+    }
+    let nothing = |wrong| (format!("{}, nothing done to it", swept.name), wrong);
+    swept.wrong = quiet.wrong.into_iter().map(nothing).collect();
+    let moment = |(nth, call): (usize, &Call)| moments(call, sample.with_errors).into_iter().map(move |m| (nth + 1, m));
+    let points: Vec<_> = quiet.calls.iter().enumerate().flat_map(moment).collect();
+    swept.all_points = points.len();
+    for (nth, moment) in points.into_iter().skip(sample.from % sample.every).step_by(sample.every) {
+        if Instant::now() > sample.until {
+            break;
+        }
+        let tried = scenario.at(Some(Point { nth, moment }))?;
+        let Some(call) = tried.hit else { continue };
+        swept.take(
+            &format!("{} at call {nth}, {call}, {moment:?}", swept.name),
+            moment,
+            tried.acknowledged,
+            tried.wrong,
+        );
+    }
+    Ok(swept)
+}
+
+impl Swept {
+    fn take(&mut self, place: &str, moment: Moment, acknowledged: u64, wrong: Vec<Wrong>) {
+        self.tried += 1;
+        self.acknowledged += acknowledged;
+        match moment {
+            Moment::Before | Moment::After => self.kills += 1,
+            Moment::Torn => self.torn += 1,
+            Moment::Error(_) => self.errors += 1,
+            Moment::Full => self.full += 1,
+        }
+        for one in wrong {
+            *self.harms.entry(one.harm).or_default() += 1;
+            self.wrong.push((place.to_owned(), one));
+        }
+    }
+
+    pub fn harm(&self, harm: Harm) -> usize {
+        self.harms.get(&harm).copied().unwrap_or_default()
+    }
+}
