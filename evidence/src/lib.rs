@@ -6,6 +6,11 @@
 #![allow(missing_docs, reason = "a public item here is public for this package's own binary and tests only")]
 
 pub mod budget;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod crash;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "crash/elsewhere.rs"]
+pub mod crash;
 pub mod document;
 pub mod models;
 pub mod museum;
@@ -13,11 +18,6 @@ pub mod real;
 pub mod report;
 pub mod schedules;
 pub mod simulation;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub mod crash;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-#[path = "crash/elsewhere.rs"]
-pub mod crash;
 pub mod worker;
 
 use budget::Budget;
@@ -34,23 +34,21 @@ pub struct Layer {
 /// Every layer, from the most abstract to the most real. To add one: write its module, add the line.
 pub const LAYERS: &[Layer] = &[
     Layer {
+        name: "models",
+        about: "every order of everything that can happen to a few clients, over the real sans-IO cores",
+        run: models::run,
+    },
+    Layer {
         name: "simulation",
         about: "seeded worlds of clients, engines, networks and clocks around the sans-IO cores, with every fault of the matrix",
         run: simulation::run,
     },
-    Layer { name: "museum", about: "planted bugs: each must be found, and nothing without them", run: museum::run },
-        name: "models",
-        about: "every order of everything that can happen to a few clients, over the real sans-IO cores",
-        run: models::run,
     Layer {
         name: "schedules",
         about: "the real async code in every order of its steps, with callers that are dropped at any await",
         run: schedules::run,
+    },
+    Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run },
+    Layer { name: "crash", about: "a kill or a failing disk at every write, rename, sync and lock", run: crash::run },
+    Layer { name: "museum", about: "planted bugs: each must be found, and nothing without them", run: museum::run },
 ];
-pub const LAYERS: &[Layer] =
-    &[Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run }];
-pub const LAYERS: &[Layer] = &[Layer {
-    name: "crash",
-    about: "a kill or a failing disk at every write, rename, sync and lock",
-    run: crash::run,
-}];

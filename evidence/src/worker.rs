@@ -13,6 +13,9 @@ const WORKERS: &[&[Worker]] = &[crate::crash::WORKERS];
 
 /// What this process is, if it was started as a worker.
 pub fn asked() -> Option<ExitCode> {
+    if crate::real::is_worker() {
+        return Some(crate::real::work());
+    }
     let arguments: Vec<String> = std::env::args().collect();
     let [_, word, name, rest @ ..] = arguments.as_slice() else { return None };
     let worker = WORKERS.iter().copied().flatten().find(|worker| word == "worker" && worker.name == name)?;

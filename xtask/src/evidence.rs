@@ -13,7 +13,7 @@ use crate::{engines, peers};
 
 /// In this order on the page, with the share of the time that each is given.
 const LAYERS: &[(&str, u64)] =
-    &[("models", 1), ("simulation", 6), ("orders", 1), ("real", 6), ("crash", 2), (MUSEUM, 1)];
+    &[("models", 1), ("simulation", 6), ("schedules", 1), ("real", 6), ("crash", 2), (MUSEUM, 1)];
 const MUSEUM: &str = "museum";
 /// Optimised, but not as one whole: that would take longer to build than most layers run.
 const PROFILE: &str = "evidence";
