@@ -12,6 +12,7 @@ use tempfile::TempDir;
 pub use stanchion_core::pause::{Paused, hold, hold_all, pause_point};
 
 use crate::eventually;
+use crate::eventually::eventually_sync;
 
 /// Holds other processes at pause points. Give them [`variable`](PauseDir::variable) in their environment.
 ///
@@ -141,4 +142,17 @@ impl PauseDir {
     fn file(&self, name: &str, kind: &str) -> std::path::PathBuf {
         self.path().join(format!("{name}.{kind}"))
     }
+}
+
+/// A stop signal is only on its way when `kill` returns: waits until every thread of the process stands.
+pub(crate) fn wait_until_still(pid: u32) {
+    let tasks = format!("/proc/{pid}/task");
+    let stands = |task: std::fs::DirEntry| {
+        // The name in brackets may hold anything; the state follows the last one.
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
+    };
+    eventually_sync(Duration::from_secs(10), "the stopped process stands still", || {
+        std::fs::read_dir(&tasks).into_iter().flatten().flatten().all(stands)
+    });
 }

@@ -26,7 +26,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc;
 
-use crate::eventually::{eventually_sync, within};
+use crate::eventually::within;
+use crate::pause::wait_until_still;
 
 const HELPER: &str = "STANCHION_TEST_HELPER";
 
@@ -386,17 +387,4 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// A stop signal is only on its way when `kill` returns: waits until every thread of the process stands.
-pub(crate) fn wait_until_still(pid: u32) {
-    let tasks = format!("/proc/{pid}/task");
-    let stands = |task: std::fs::DirEntry| {
-        // The name in brackets may hold anything; the state follows the last one.
-        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
-    };
-    eventually_sync(Duration::from_secs(10), "the stopped process stands still", || {
-        std::fs::read_dir(&tasks).into_iter().flatten().flatten().all(stands)
-    });
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use self::exhibit::{Exhibit, Finder, Found};
 pub use self::list::exhibits;
 use crate::budget::Budget;
+use crate::document::FOUND;
 use crate::report::{Control, Report, Table, Violation};
 
 pub const COMMAND: &str =
@@ -47,6 +48,7 @@ pub fn run(budget: &Budget) -> Report {
     ];
     let rows = exhibits.iter().map(|exhibit| show(exhibit, share, &mut report)).collect();
     report.count("planted bugs", exhibits.len() as u64);
+    report.count(FOUND, report.controls.iter().filter(|control| control.failed).count() as u64);
     let columns = columns.map(str::to_owned).to_vec();
     report.tables.push(Table { heading: "Planted bugs".to_owned(), columns, rows });
     report.tables.push(simulated::seen(&exhibits, budget.seed, 3 * share));

@@ -28,6 +28,7 @@ pub use engines::{ENGINES, Engine};
 pub use worker::{is_worker, work};
 
 use crate::budget::Budget;
+use crate::document::{LEAST_CALLS, LEAST_FAULTS};
 use crate::report::{Control, Report, Table, Violation};
 use phase::{Outcome, Trial};
 
@@ -77,6 +78,7 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
     let mut table =
         Table { heading: "Real engines".into(), columns: COLUMNS.map(str::to_owned).into(), rows: Vec::new() };
     let end = Instant::now() + budget.time;
+    let (mut least_calls, mut least_faults) = (u64::MAX, u64::MAX);
     for (done, engine) in chosen.iter().enumerate() {
         let left = end.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(chosen.len() - done).unwrap_or(1);
@@ -85,12 +87,20 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
         // A panic of the testkit means that an engine did not do what it should: that proves nothing.
         let outcome = runtime.block_on(async { tokio::spawn(trial.run(engine)).await });
         match outcome {
-            Ok(Ok(outcome)) => add(&mut report, &mut table, engine, budget, outcome),
+            Ok(Ok(outcome)) => {
+                least_calls = least_calls.min(outcome.guarded.acknowledged);
+                least_faults = least_faults.min(outcome.faults.values().sum());
+                add(&mut report, &mut table, engine, budget, outcome);
+            }
             Ok(Err(reason)) => report.void.push(format!("{}: {reason}", engine.name)),
             Err(e) => report.void.push(format!("{}: {e}", engine.name)),
         }
     }
     report.tables.push(table);
+    if !report.controls.is_empty() {
+        report.count(LEAST_CALLS, least_calls);
+        report.count(LEAST_FAULTS, least_faults);
+    }
     if names.is_empty() {
         match runtime.block_on(async { tokio::spawn(warned::table()).await }) {
             Ok(table) => report.tables.push(table),

@@ -16,7 +16,7 @@ use super::probe::Probe;
 use super::user::give_to;
 use super::watcher::Watcher;
 use crate::eventually::within;
-use crate::process::wait_until_still;
+use crate::pause::wait_until_still;
 
 /// Long, because a loaded machine may run many servers at once; a healthy start or stop takes well under a second.
 const START: Duration = Duration::from_secs(60);
