@@ -100,7 +100,8 @@ pub fn sweep(scenario: &dyn Scenario, sample: Sample) -> io::Result<Swept> {
     let moment = |(nth, call): (usize, &Call)| moments(call, sample.with_errors).into_iter().map(move |m| (nth + 1, m));
     let points: Vec<_> = quiet.calls.iter().enumerate().flat_map(moment).collect();
     swept.all_points = points.len();
-    for (nth, moment) in points.into_iter().skip(sample.from % sample.every).step_by(sample.every) {
+    let sampled: Vec<_> = points.into_iter().skip(sample.from % sample.every).step_by(sample.every).collect();
+    for (nth, moment) in spread(&sampled) {
         if Instant::now() > sample.until {
             break;
         }
@@ -114,6 +115,19 @@ pub fn sweep(scenario: &dyn Scenario, sample: Sample) -> io::Result<Swept> {
         );
     }
     Ok(swept)
+}
+
+/// All of them, those that are near each other far apart: a run that ends early has been everywhere.
+fn spread<T: Copy>(all: &[T]) -> impl Iterator<Item = T> {
+    let common = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let stride = (1..=all.len()).rev().map(|stride| stride * 5 / 8).find(|stride| common(*stride, all.len()) == 1);
+    let stride = stride.unwrap_or(1);
+    (0..all.len()).map(move |nth| all[nth * stride % all.len()])
 }
 
 impl Swept {

@@ -389,3 +389,24 @@ async fn what_is_set_aside_from_a_private_file_is_private() {
         }
     }
 }
+
+/// As a bad disk does it.
+#[tokio::test]
+async fn damage_that_leaves_size_and_times_as_they_were_is_told_and_set_aside() {
+    let home = Home::empty();
+    let memory = home.open();
+    for name in ["a", "b"] {
+        memory.change(Mutation::CreateEntities(vec![entity(name, &[])])).await.unwrap();
+    }
+    drop(memory);
+    let modified = std::fs::metadata(&home.path).unwrap().modified().unwrap();
+    let mut bytes = std::fs::read(&home.path).unwrap();
+    bytes[0] ^= 1;
+    std::fs::write(&home.path, bytes).unwrap();
+    std::fs::File::options().write(true).open(&home.path).unwrap().set_modified(modified).unwrap();
+    let memory = home.open();
+    memory.change(Mutation::CreateEntities(vec![entity("c", &[])])).await.unwrap();
+    let kept = all(&memory).await.entities;
+    assert_eq!(kept, [entity("b", &[]), entity("c", &[])]);
+    assert!(check(&home.path).unwrap().is_sound(), "the damaged line is still there");
+}

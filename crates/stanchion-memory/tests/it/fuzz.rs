@@ -14,7 +14,7 @@ const SEEDS: &[&str] = &[
     "{\"type\":\"note\",\"text\":\"kept\"}\noops\n{\"type\":\"entity\",\"name\":\"half",
 ];
 
-/// As the official server reads a line; `None` if it is none of a graph.
+/// Whether the official server reads the line as a part of the graph.
 fn is_sound(line: &[u8]) -> bool {
     let Ok(value) = serde_json::from_slice::<Value>(line) else { return false };
     let text = |name: &str| value[name].is_string();
