@@ -101,7 +101,7 @@ impl Worker {
 
     /// Would a grant to this owner find somebody?
     pub(super) fn wants(&self, owner: u64, life: u16) -> bool {
-        self.owner == owner && self.life == life && !matches!(self.phase, Phase::Down | Phase::Idle)
+        self.owner == owner && self.life == life && !matches!(self.phase, Phase::Down | Phase::Idle | Phase::Releasing)
     }
 
     pub(super) fn next_request(&mut self) -> u32 {
