@@ -126,6 +126,20 @@ impl World {
         self.me(client).phase = Phase::Looking;
     }
 
+    /// The next operation under the lease of one whose outcome is not known. A plant.
+    pub(super) fn go_on(&mut self, client: u8) {
+        let (operation, key) = (self.me(client).operation, self.me(client).key);
+        if self.left == 0 {
+            return self.end(client, Ending::Indeterminate);
+        }
+        self.ended(client, operation, Ending::Indeterminate);
+        self.left -= 1;
+        self.begun += 1;
+        self.me(client).operation = self.begun - 1;
+        self.oracle.begun(self.begun - 1, key);
+        self.touch(client);
+    }
+
     /// Nothing was done; what may have been granted is given back.
     pub(super) fn give_up(&mut self, client: u8) {
         let me = self.me(client);

@@ -7,6 +7,9 @@ use super::wire::{Body, Message, NODES, NODES_MAX, What};
 use super::worker::Phase;
 use super::world::World;
 
+/// No server comes back within the millisecond in which it went: numbers that carry the time count on it.
+const RESTART: u64 = 2_000;
+
 /// More do not happen to one world, so that it comes to an end.
 const STRIKES_MAX: u32 = 400;
 
@@ -77,7 +80,7 @@ impl World {
                 }
             }
             Fault::Slow => server.slow_until = now + lasting,
-            Fault::Restart | Fault::Amnesia => self.restart(fault, node, lasting / 8 + 1),
+            Fault::Restart | Fault::Amnesia => self.restart(fault, node, lasting / 8 + RESTART),
             Fault::FailOver => self.fail_over(),
             Fault::Disconnect => {
                 let key = usize::from(client % self.scenario.keys);

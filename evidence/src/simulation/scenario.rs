@@ -61,6 +61,8 @@ pub enum Plant {
     BlindHolder,
     /// Whoever gave up does not give back what comes late, and its lock has no ttl.
     LateGrantKept,
+    /// A holder whose write was not answered goes on under the same lease and fence, when the write may still be on its way.
+    GoesOnAfterDoubt,
     /// The articles' way: the key is deleted when the call fails or is not answered.
     DeleteOnFailure,
     /// The key is looked for, and written after the call.

@@ -101,7 +101,7 @@ impl Worker {
 
     /// Would a grant to this owner find somebody?
     pub(super) fn wants(&self, owner: u64, life: u16) -> bool {
-        self.owner == owner && self.life == life && !matches!(self.phase, Phase::Down | Phase::Idle)
+        self.owner == owner && self.life == life && !matches!(self.phase, Phase::Down | Phase::Idle | Phase::Releasing)
     }
 
     pub(super) fn next_request(&mut self) -> u32 {
@@ -273,6 +273,7 @@ impl World {
 
     pub(super) fn unanswered(&mut self, client: u8) {
         let now = self.now;
+        let goes_on = self.scenario.plant == Plant::GoesOnAfterDoubt;
         let me = self.me(client);
         me.awaited = 0;
         me.tries += 1;
@@ -297,6 +298,7 @@ impl World {
             }
             Phase::Touching if me.tries < 3 => self.touch(client),
             Phase::Touching => self.end(client, Ending::Failed),
+            Phase::Writing if goes_on => self.go_on(client),
             Phase::Writing => self.look(client),
             Phase::Looking => self.end(client, Ending::Indeterminate),
             Phase::Releasing if me.tries < 2 => self.release(client),
