@@ -128,7 +128,8 @@ impl Comparison {
         for name in &self.bare.expect {
             rows.push(row(name, &|it| it.of(name)));
         }
-        rows.push(row("schedules", &|it| it.rounds.to_string()));
+        let stopped = |it: &Verdict| it.stopped.as_ref().map_or_else(String::new, |why| format!(", stopped {why}"));
+        rows.push(row("schedules", &|it| format!("{}{}", it.rounds, stopped(it))));
         rows.push(row("calls", &|it| it.calls.to_string()));
         rows.push(row("faults", &|it| if it.faults.is_empty() { "none".into() } else { it.faults_met() }));
         rows.push(row("minimal", &|it| it.minimal.as_ref().map_or_else(|| "-".into(), ToString::to_string)));
