@@ -31,7 +31,7 @@ pub(crate) fn notes(file: &Path, how: &str) -> Result<()> {
                         continue;
                     }
                     "private" => own.push(text.to_owned()),
-                    "last" => std::fs::write(file, text)?,
+                    "last" => own = vec![text.to_owned()],
                     "racy" => {
                         let mut all = read();
                         busy(Duration::from_millis(3));
@@ -50,7 +50,7 @@ pub(crate) fn notes(file: &Path, how: &str) -> Result<()> {
             }
             _ => {
                 looks += 1;
-                let mut all = if how == "private" { own.clone() } else { read() };
+                let mut all = if matches!(how, "private" | "last") { own.clone() } else { read() };
                 all.truncate(if how == "short" { 5 } else { usize::MAX });
                 if how == "fickle" && looks.is_multiple_of(2) {
                     all.pop();

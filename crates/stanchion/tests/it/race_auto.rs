@@ -97,7 +97,8 @@ fn a_hundred_seeds_find_the_official_server_and_neither_ours_nor_the_guarded_one
     let peers = peers_or_skip!();
     let home = Home::new();
     let ours = [STANCHION, "--home", "{dir}", "memory"].map(str::to_owned).to_vec();
-    for (name, command, code) in [("official", official(&peers), 1), ("ours", ours, 0), ("guarded", guarded(&peers), 0)] {
+    for (name, command, code) in [("official", official(&peers), 1), ("ours", ours, 0), ("guarded", guarded(&peers), 0)]
+    {
         let words: Vec<String> = command.iter().map(|word| format!("{word:?}")).collect();
         let text = format!(
             "version = 1\nname = \"{name}\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [{}]\nstart_seconds = 60\n\
