@@ -56,6 +56,20 @@ async fn unknown_tools_and_unreadable_ends_are_told() {
     assert!(wrong.contains("already breaks `every`: 1 acknowledged, 0 kept, 1 lost"), "{wrong}");
 }
 
+/// It loses things, and nobody has to race for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_is_not_deterministic_is_not_told_to_race() {
+    let text = format!(
+        "version = 1\nname = \"x\"\nseed = 5\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"{}\", \"notes\", \"{{dir}}/notes\", \"forgets\"]\n\
+         [[call]]\ntool = \"add_note\"\narguments = {{ text = \"{{id}}\" }}\ntimes = 100\n[read]\ntool = \"list_notes\"\n[expect]\nevery = \"{{id}}\"\n",
+        target()
+    );
+    let verdict = run(&text).await;
+    must_be(&verdict, Outcome::Inconclusive);
+    let reason = verdict.reason.unwrap();
+    assert!(reason.contains("100 calls one after the other break `every`, too"), "{reason}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_sent_to_another_machine() {
     for (kind, call) in [("http", "path = \"/\""), ("mcp-http", "tool = \"x\"")] {
