@@ -31,7 +31,10 @@ async fn every_way_not_to_answer_is_told() {
         (r#""/no/such/program""#.to_owned(), "could not be started"),
         (r#""sh", "-c", "echo broken >&2; exit 7""#.to_owned(), "exit status: 7; it said: broken"),
         (r#""sleep", "60""#.to_owned(), "did not answer in 2 s"),
-        (r#""sh", "-c", "read a; echo hello; sleep 60""#.to_owned(), "does not start"),
+        (
+            r#""sh", "-c", "read a; echo hello; sleep 60""#.to_owned(),
+            "did not answer in 2 s: it wrote a line that is no message: hello",
+        ),
         (shell(long), "the setup call create_entities was not acknowledged: no answer in 1 s"),
         (shell("exit 3"), "it ended with exit status: 3"),
         (shell("echo nonsense; sleep 60"), "it wrote a line that is no message: nonsense"),
