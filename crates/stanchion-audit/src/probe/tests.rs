@@ -109,6 +109,33 @@ async def called(name: str, arguments: dict):
     assert_eq!(spec.target.command, ["python3", "{root}/server.py"]);
 }
 
+/// Calls that nothing tells apart are counted.
+#[test]
+fn tools_without_arguments_leave_nothing_to_fill_in() {
+    let code = r#"
+from mcp.server.fastmcp import FastMCP
+mcp = FastMCP("n")
+
+@mcp.tool()
+def bump() -> int:
+    with open("count") as f:
+        n = int(f.read())
+    with open("count", "w") as f:
+        f.write(str(n + 1))
+    return n + 1
+
+@mcp.tool()
+def value() -> int:
+    with open("count") as f:
+        return int(f.read())
+"#;
+    let (spec, text) = one("server.py", code, "RC101");
+    assert!(!text.contains("fill in:"), "{text}");
+    assert_eq!((spec.call[0].tool.as_deref(), spec.call[0].arguments.len()), (Some("bump"), 0));
+    assert_eq!(spec.read.unwrap().tool.as_deref(), Some("value"));
+    assert!(text.contains("sum = { is = \"before+acknowledged\" }") && text.contains("\n[[setup]]"), "{text}");
+}
+
 #[test]
 fn a_route_is_requested_with_the_fields_that_it_takes() {
     let code = r#"

@@ -67,8 +67,10 @@ impl<'t> Draft<'t> {
         if let Some(select) = &self.select {
             line(format!("select = {}", quoted(select)));
         }
-        let expected = if self.is_once { "once" } else { "every" };
-        line(format!("\n[expect]\n{expected} = \"{MARK}\""));
+        line(format!("\n[expect]\nevery = \"{MARK}\""));
+        if self.is_once {
+            line(format!("once = \"{MARK}\""));
+        }
         text
     }
 }

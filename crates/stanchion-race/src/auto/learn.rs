@@ -123,7 +123,7 @@ impl Session {
 
     /// As many as are raced, one after the other: a listing that is short of them even then, or not always the same, says
     /// nothing about a race.
-    pub(super) async fn confirm(&mut self, spec: &Spec) -> Result<(), Not> {
+    async fn confirm(&mut self, spec: &Spec) -> Result<(), Not> {
         let mut marks = Vec::new();
         for _ in 0..TIMES {
             marks.push(self.create(0, spec).await?);

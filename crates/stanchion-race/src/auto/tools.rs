@@ -9,6 +9,8 @@ const CREATES: [&str; 16] = [
     "create", "add", "insert", "append", "new", "save", "store", "remember", "record", "register", "put", "push",
     "write", "upsert", "set", "log",
 ];
+/// So many of them make something new, whatever there is.
+const MAKES_NEW: usize = 5;
 /// Verbs of tools that show; the better ones for a whole listing first.
 const SHOWS: [&str; 14] = [
     "list", "read", "all", "dump", "export", "show", "view", "get", "browse", "recall", "search", "find", "query",
@@ -63,15 +65,13 @@ impl Tool {
 
     /// The better its verb, the less; `None` if it does not create.
     fn creates(&self) -> Option<usize> {
-        let verb = self.verb(&CREATES);
-        let is_first = |it: &usize| {
-            let at = |known: &[&str]| self.words.iter().position(|word| known.contains(&word.as_str()));
-            CREATES.get(*it).is_some() && at(&CREATES) <= at(&SHOWS).or(Some(usize::MAX))
-        };
+        let at = |known: &[&str]| self.words.iter().position(|word| known.contains(&word.as_str()));
+        let says = at(&CREATES)? < at(&SHOWS).unwrap_or(usize::MAX);
+        let verb = self.verb(&CREATES)?;
         // One that overwrites is only raced if its name says that it makes something new.
-        let overwrites = self.destroys == Some(true) && verb.is_none_or(|it| it > 4);
+        let overwrites = self.destroys == Some(true) && verb >= MAKES_NEW;
         let may = self.reads_only != Some(true) && !self.is_left_alone() && !self.reaches_outside && !overwrites;
-        verb.filter(is_first).filter(|_| may)
+        (says && may).then_some(verb)
     }
 
     /// The better it lists, the less; `None` if it does not show.

@@ -42,8 +42,7 @@ impl<'a> Ground<'a> {
             None => None,
         };
         // A server that runs on, or finds its store by itself, keeps what earlier runs left; it must not be mistaken for what this one leaves.
-        let keeps = spec.target.command.is_empty() || spec.target.is_inherited;
-        let ids = if keeps { random()? } else { mix(seed) };
+        let ids = if keeps(spec) { random()? } else { mix(seed) };
         Ok(Self {
             spec,
             target: Arc::new(spec.target.clone()),
@@ -61,6 +60,11 @@ impl<'a> Ground<'a> {
     pub(super) fn watched(mut self, watch: Option<&Arc<Watch>>) -> Self {
         self.watch = watch.cloned().unwrap_or_default();
         self
+    }
+
+    /// What a round leaves is there in the next one.
+    pub(crate) fn keeps(&self) -> bool {
+        keeps(self.spec)
     }
 
     pub(crate) fn time_left(&self) -> Duration {
@@ -112,6 +116,10 @@ impl<'a> Ground<'a> {
         started.sort_by_key(|(i, _)| *i);
         Ok(started.into_iter().map(|(_, instance)| instance).collect())
     }
+}
+
+fn keeps(spec: &Spec) -> bool {
+    spec.target.command.is_empty() || spec.target.is_inherited
 }
 
 /// From the system, for runs without a seed.

@@ -59,6 +59,13 @@ impl Schedule {
         let steps = kinds.enumerate().map(|(n, call)| Step { n, call, instance: 0, delay_us: 0, fault: None });
         Self { version: 1, seed, round, instances: 1, steps: steps.collect() }
     }
+
+    /// The same calls one after the other on one instance, without faults; of very many the first.
+    pub(crate) fn one_by_one(&self, most: usize) -> Self {
+        let steps =
+            self.steps.iter().take(most).map(|step| Step { instance: 0, delay_us: 0, fault: None, ..step.clone() });
+        Self { instances: 1, steps: steps.collect(), ..self.clone() }
+    }
 }
 
 fn draw(kind: FaultKind, spec: &Spec, instances: usize, random: &mut Random) -> Fault {

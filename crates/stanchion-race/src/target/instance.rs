@@ -105,8 +105,10 @@ impl Plan {
                 Some((to, from)) => {
                     let link = stdio::Link::new(to, from);
                     let hello = timeout_at(until, link.initialize()).await;
+                    // What it said instead is the better reason.
+                    let said = || link.trouble().map_or(String::new(), |trouble| format!(": {trouble}"));
                     hello
-                        .unwrap_or_else(|_| Err(format!("it did not answer in {seconds} s")))
+                        .unwrap_or_else(|_| Err(format!("it did not answer in {seconds} s{}", said())))
                         .map(|()| Link::Stdio(link))
                 }
                 None => Err("it has no pipes".into()),

@@ -31,7 +31,10 @@ async fn every_way_not_to_answer_is_told() {
         (r#""/no/such/program""#.to_owned(), "could not be started"),
         (r#""sh", "-c", "echo broken >&2; exit 7""#.to_owned(), "exit status: 7; it said: broken"),
         (r#""sleep", "60""#.to_owned(), "did not answer in 2 s"),
-        (r#""sh", "-c", "read a; echo hello; sleep 60""#.to_owned(), "does not start"),
+        (
+            r#""sh", "-c", "read a; echo hello; sleep 60""#.to_owned(),
+            "did not answer in 2 s: it wrote a line that is no message: hello",
+        ),
         (shell(long), "the setup call create_entities was not acknowledged: no answer in 1 s"),
         (shell("exit 3"), "it ended with exit status: 3"),
         (shell("echo nonsense; sleep 60"), "it wrote a line that is no message: nonsense"),
@@ -54,6 +57,20 @@ async fn unknown_tools_and_unreadable_ends_are_told() {
     assert!(unread.contains("could not be read back: nope"), "{unread}");
     let wrong = reason(&ours, |text| text.replace("every = \"{id}\"", "every = \"x{id}\"")).await;
     assert!(wrong.contains("already breaks `every`: 1 acknowledged, 0 kept, 1 lost"), "{wrong}");
+}
+
+/// It loses things, and nobody has to race for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_is_not_deterministic_is_not_told_to_race() {
+    let text = format!(
+        "version = 1\nname = \"x\"\nseed = 5\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"{}\", \"notes\", \"{{dir}}/notes\", \"forgets\"]\n\
+         [[call]]\ntool = \"add_note\"\narguments = {{ text = \"{{id}}\" }}\ntimes = 100\n[read]\ntool = \"list_notes\"\n[expect]\nevery = \"{{id}}\"\n",
+        target()
+    );
+    let verdict = run(&text).await;
+    must_be(&verdict, Outcome::Inconclusive);
+    let reason = verdict.reason.unwrap();
+    assert!(reason.contains("100 calls one after the other break `every`, too"), "{reason}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -47,7 +47,7 @@ fn ours_and_the_guarded_official_one_are_not() {
         .says("nothing found: create_entities, shown by read_graph");
     let guarded = guarded(&peers);
     let guarded: Vec<&str> = guarded.iter().map(String::as_str).collect();
-    auto(&home, &["--env", FILE], &guarded).exits(0).says("200 acknowledged in 10 schedules");
+    auto(&home, &["--env", FILE], &guarded).exits(0).says("nothing found: create_entities");
 }
 
 fn guarded(peers: &Peers) -> Vec<String> {
