@@ -60,7 +60,7 @@ pub(super) struct Ground {
 
 pub(super) enum Machine {
     /// Its clock can be moved.
-    Redis(Redis),
+    Redis(Box<Redis>),
     Other(Box<dyn Deref<Target = Server> + Send + Sync>),
 }
 
@@ -151,7 +151,7 @@ async fn redis() -> Result<Ground, Skip> {
     let server = Redis::options().aof(true).own_clock().try_start().await?;
     let proxy = FaultProxy::start(server.addr(), Protocol::Resp).await;
     let ground = Ground { version: version(&server), direct: server.url(), ..local(server.url_at(proxy.port())) };
-    Ok(ground.behind(proxy, Machine::Redis(server)))
+    Ok(ground.behind(proxy, Machine::Redis(Box::new(server))))
 }
 
 /// What a server started through the shim says of itself is the shim's word; the log has its own.
@@ -170,7 +170,7 @@ async fn redlock(folder: &Path) -> Result<Ground, Skip> {
         ground.version = format!("{NODES} x {}", version(&server));
         direct.push(format!("127.0.0.1:{}", server.port()));
         proxied.push(format!("127.0.0.1:{}", proxy.port()));
-        ground = ground.behind(proxy, Machine::Redis(server));
+        ground = ground.behind(proxy, Machine::Redis(Box::new(server)));
     }
     // Each node keeps all it acknowledged, so a restarted one needs no quarantine.
     let url = |nodes: Vec<String>| format!("redlock://{}/?quarantine=0s", nodes.join(","));
