@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stanchion_core::BootTime;
-use stanchion_core::redlock::{Answer, Attempt, Next, Reason, Tally, Verdict, Vote, drift, quorum};
+use stanchion_core::redlock::{Answer, Attempt, Next, Reason, Tally, Trust, Verdict, Vote, drift, quorum};
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -275,4 +275,19 @@ fn an_overtaken_fence_is_not_written_again_when_the_time_is_over() {
     let mut attempt = attempt(3);
     assert_eq!(attempt.answer(0, 0, Answer::Behind(9), at(20_000)), Next::Wait);
     assert_eq!(attempt.answer(1, 0, Answer::Error, at(20_000)), Next::GiveUp(Reason::TooLate));
+}
+
+#[test]
+fn a_node_that_came_back_as_another_one_is_in_quarantine() {
+    let seconds = Duration::from_secs;
+    let at = |time| BootTime::from_boot(seconds(time));
+    let mut trust = Trust::new(seconds(60));
+    trust.met("a", seconds(3600), at(5000), None);
+    assert!(trust.left(at(5000)).is_zero(), "it has been up for long");
+    trust.met("a", seconds(1), at(5001), Some(at(5000)));
+    assert!(trust.left(at(5001)).is_zero(), "only the connection was new");
+    // Whatever it says of its age: it cannot be older than the last word of its former self.
+    trust.met("b", seconds(9_999_999), at(5010), Some(at(5005)));
+    assert_eq!(trust.left(at(5010)), seconds(55));
+    assert!(trust.left(at(5065)).is_zero());
 }
