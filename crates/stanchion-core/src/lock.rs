@@ -197,6 +197,8 @@ impl LockInfo {
 ///   renew says `Lost`.
 /// - `attempting_twice_with_one_owner_is_one_grant`: a repeated attempt by a holder answers with the same
 ///   fence and a full ttl, so a lost reply can be asked for again.
+/// - `any_sequence_is_answered_as_one_holder_list_would`: whatever some owners do one after the other, each answer is
+///   that of a plain list of holders.
 #[async_trait]
 pub trait LockBackend: fmt::Debug + Send + Sync + 'static {
     /// What these locks can promise.

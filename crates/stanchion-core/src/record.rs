@@ -159,6 +159,8 @@ impl Page {
 /// - `cas_race_keeps_every_increment`: five workers times ten increments by `Cond::Version` give exactly 50.
 /// - `a_lost_reply_is_outcome_unknown`: if the connection breaks between request and reply of a write,
 ///   the error is `OutcomeUnknown`, never a success and never a blind second write.
+/// - `any_sequence_is_answered_as_a_map_would`: whatever two clients do one after the other, each answer is that of a
+///   plain map with a version and a fence per key.
 #[async_trait]
 pub trait RecordStore: Debug + Send + Sync + 'static {
     /// What this store can promise.

@@ -1,4 +1,4 @@
-//! The claim machine, one step at a time; all interleavings are in `model_claim`.
+//! The claim machine, one step at a time; all interleavings are in the models of `stanchion-evidence`.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
@@ -313,6 +313,99 @@ fn an_attempt_without_effect_does_not_hide_an_earlier_one() {
     };
     assert_eq!(lapsed.state.name(), "unknown");
     assert!(matches!(ask(Some(&given_up), false, &repeats), Asked::Claim(_)), "who may repeat it still may");
+}
+
+#[test]
+fn an_attempt_that_was_sent_and_had_no_effect_does_not_hide_an_earlier_one() {
+    let mut ran = claim_in(state("unknown"));
+    ran.effect = Effect::Idempotent;
+    let mut repeats = wish();
+    repeats.effect = Effect::Idempotent;
+    let Asked::Claim(claim) = ask(Some(&ran), false, &repeats) else { panic!("it may be repeated") };
+    let sent = claim.step(event("dispatch", claim.attempt)).unwrap();
+    let in_doubt = sent.step(event("doubt", claim.attempt)).unwrap();
+    for claim in [sent, in_doubt.clone()] {
+        let refused = claim.step(event("no_effect", claim.attempt)).unwrap();
+        assert_eq!(refused.state.name(), "unknown", "the first attempt may have run");
+    }
+    let settled = in_doubt.step(event("settle_not", in_doubt.attempt)).unwrap();
+    assert_eq!(settled.state.name(), "retryable", "the verdict is on the call, not on its last attempt");
+}
+
+#[test]
+fn an_attempt_whose_question_was_not_answered_cannot_take_back_that_it_ran() {
+    let suspended = suspended_twice();
+    let lapsed = suspended.step(Event::Lapse).unwrap();
+    let late = lapsed.step(event("no_effect", lapsed.attempt)).unwrap();
+    assert_eq!(late.state.name(), "unknown");
+}
+
+#[test]
+fn not_executed_leaves_the_question_of_an_earlier_round_open() {
+    let suspended = suspended_twice();
+    let mut last = wish();
+    last.round = Some(Fingerprint::of_bytes(b"sure"));
+    let Asked::Claim(claim) = ask(Some(&suspended), false, &last) else { panic!("a new round") };
+    let sent = claim.step(event("dispatch", claim.attempt)).unwrap();
+    let in_doubt = sent.step(event("doubt", claim.attempt)).unwrap();
+    let settled = in_doubt.step(event("settle_not", in_doubt.attempt)).unwrap();
+    assert_eq!(word(&ask(Some(&settled), false, &wish())), "asks 201", "the earlier rounds have run");
+}
+
+#[test]
+fn a_call_cannot_go_on_for_ever() {
+    let mut claim = suspended_twice();
+    let mut next = wish();
+    next.round = Some(Fingerprint::of_bytes(b"once more"));
+    for (rounds, goes_on) in [(20, true), (20_000, false)] {
+        claim.earlier = vec![Fingerprint::of_bytes(b"earlier"); rounds];
+        assert_eq!(matches!(ask(Some(&claim), false, &next), Asked::Claim(_)), goes_on, "after {rounds} rounds");
+    }
+}
+
+#[test]
+fn what_is_left_of_a_derived_key_after_its_window_stands_for_nothing() {
+    let window = Duration::from_secs(5);
+    let mut wish = wish();
+    wish.key = CallKey::derived(wish.fingerprint, window).unwrap();
+    let Asked::Claim(first) = ask(None, false, &wish) else { panic!("the key is free") };
+    for name in NAMES {
+        let mut claim = first.clone();
+        (claim.state, claim.attempt.owner) = (state(name), Owner::from_bits(2));
+        let runs_anew = |lapsed| match ask(Some(&claim), lapsed, &wish) {
+            Asked::Claim(next) => next.before == stanchion_core::claim::Before::Nothing && next.attempt.epoch == 2,
+            _ => false,
+        };
+        let over_at_once = matches!(name, "tombstone" | "retryable");
+        assert_eq!(runs_anew(false), over_at_once, "{name}, before the end of the window");
+        let over_late = !matches!(name, "dispatched" | "suspended");
+        assert_eq!(runs_anew(true), over_late, "{name}, after it");
+        let lapses = claim.lapses_after();
+        assert_eq!(lapses == Some(window), name == "unknown", "{name} lapses after {lapses:?}");
+    }
+}
+
+#[test]
+fn what_may_still_run_has_no_end_by_itself_and_what_is_over_is_kept_as_long_as_its_key() {
+    for name in NAMES {
+        let claim = claim_in(state(name));
+        let may_still_run = claim.ttl().is_none();
+        assert_eq!(may_still_run, claim.state.is_open(), "{name}");
+        assert_eq!(may_still_run, !matches!(name, "done" | "retryable" | "tombstone"), "{name}");
+        assert!(may_still_run || claim.ttl() == Some(claim.keep.key), "{name}");
+        let expected = match name {
+            "claimed" | "dispatched" => Some(LEASE),
+            "suspended" | "done" => Some(KEEP),
+            _ => None,
+        };
+        assert_eq!(claim.lapses_after(), expected, "{name}");
+    }
+}
+
+#[test]
+fn refusals_say_why() {
+    let [stale, not_now] = [Refused::Stale, Refused::NotNow].map(|refused| refused.to_string());
+    assert!(stale.contains("taken over") && not_now.contains("state"), "{stale}; {not_now}");
 }
 
 fn text() -> impl Strategy<Value = String> {

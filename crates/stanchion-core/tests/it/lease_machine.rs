@@ -274,3 +274,23 @@ fn an_unanswered_renewal_is_sent_again_and_counts_from_its_own_sending() {
     lease.step(LeaseEvent::Renewed, START + ms(500));
     assert_eq!(lease.deadline(), Some(START + ms(450) + life(ttl)));
 }
+
+#[test]
+fn at_its_deadline_a_lease_is_over() {
+    let nanosecond = Duration::from_nanos(1);
+    for (max_hold, reason) in [(None, LostReason::Expired), (Some(ms(500)), LostReason::MaxHold)] {
+        let mut lease = LeaseMachine::new(START, ms(1_000), max_hold, false);
+        let life = max_hold.unwrap_or(life(ms(1_000)));
+        let (last, end) = (START + (life - nanosecond), START + life);
+        assert!(lease.is_valid(last) && lease.expire(last).is_none(), "{reason:?}");
+        assert!(!lease.is_valid(end), "{reason:?}: others may take it from here on");
+        assert_eq!(lease.expire(end), Some(reason));
+        assert_eq!(lease.expire(end), None, "{reason:?} is said once");
+    }
+}
+
+#[test]
+fn reasons_have_names_of_their_own() {
+    let names = [LostReason::Expired, LostReason::Taken, LostReason::MaxHold].map(LostReason::as_str);
+    assert_eq!(names, ["expired", "taken", "max_hold"], "logs and metrics are searched for these");
+}

@@ -441,3 +441,19 @@ async fn without_a_clock_permits_of_a_new_record_are_not_taken_for_old_ones() {
     assert!(second.try_take_many(&key(), 2).await.unwrap().is_allowed());
     assert!(!first.try_take(&key()).await.unwrap().is_allowed());
 }
+
+#[tokio::test]
+async fn a_refusal_writes_nothing() {
+    let (clock, store) = with_clock();
+    let wire = crate::wire::Wire::to(&store);
+    let limiter = Limiter::new(wire.clone(), 2, WINDOW).unwrap();
+    for _ in 0..2 {
+        assert!(limiter.try_take(&key()).await.unwrap().is_allowed());
+    }
+    let written = wire.writes.load(Ordering::SeqCst);
+    for _ in 0..3 {
+        assert!(!limiter.try_take(&key()).await.unwrap().is_allowed());
+        clock.advance(MS);
+    }
+    assert_eq!(wire.writes.load(Ordering::SeqCst), written);
+}

@@ -6,6 +6,7 @@ mod chaos;
 mod claim;
 mod conformance;
 mod election;
+mod fence;
 mod fingerprint;
 mod guard;
 mod jobs;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stanchion_core::BootTime;
-use stanchion_core::redlock::{Answer, Attempt, Next, Reason, Tally, Verdict, Vote, drift, quorum};
+use stanchion_core::redlock::{Answer, Attempt, Next, Reason, Tally, Trust, Verdict, Vote, drift, quorum};
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -224,4 +224,70 @@ fn two_slots_on_three_nodes_have_three_winners() {
         tally.verdict() == Verdict::Yes
     });
     assert_eq!(winners.count(), 3, "one more than there are permits");
+}
+
+#[test]
+fn answers_that_nobody_waits_for_are_no_votes() {
+    let mut attempt = Attempt::new(3, TTL, drift(TTL), at(0), 0, false);
+    let mut yes = |node, round| attempt.answer(node, round, Answer::Yes(1), at(1));
+    assert_eq!(yes(0, 0), Next::Wait, "one of three");
+    assert_eq!(yes(0, 0), Next::Wait, "the same node again");
+    assert_eq!(yes(3, 0), Next::Wait, "there is no such node");
+    assert_eq!(yes(1, 1), Next::Wait, "a round that was not asked");
+    assert!(matches!(yes(1, 0), Next::Granted(_)), "two of three");
+}
+
+#[test]
+fn an_answer_to_the_round_before_does_not_count_in_the_next() {
+    let mut attempt = attempt(3);
+    assert_eq!(attempt.round(), 0);
+    assert_eq!(attempt.answer(0, 0, Answer::Yes(1), at(1)), Next::Wait);
+    assert!(matches!(attempt.answer(1, 0, Answer::Yes(5), at(1)), Next::WriteBack(_)), "their pasts differ");
+    assert_eq!(attempt.round(), 1);
+    for node in 0..3 {
+        assert_eq!(attempt.answer(node, 0, Answer::Yes(9), at(1)), Next::Wait, "late, for the first round");
+    }
+}
+
+#[test]
+fn a_node_has_one_vote_and_its_first_one_counts() {
+    let votes = [Vote::Yes, Vote::No, Vote::Error];
+    for (first, second) in votes.into_iter().flat_map(|first| votes.map(|second| (first, second))) {
+        let mut tally = Tally::new(3);
+        tally.cast(1, first);
+        let before = tally.counts();
+        assert_eq!([0, 1, 2].map(|node| tally.has(node)), [false, true, false], "{first:?}");
+        tally.cast(1, second);
+        tally.cast(3, second);
+        assert_eq!((tally.counts(), tally.pending()), (before, 2), "{first:?}, then {second:?}, and a stranger's");
+    }
+}
+
+#[test]
+fn a_fence_that_a_quorum_knows_must_still_be_above_the_floor() {
+    let mut attempt = Attempt::new(3, TTL, drift(TTL), at(0), 5, true);
+    assert_eq!(attempt.answer(0, 0, Answer::Yes(5), at(1)), Next::Wait);
+    assert_eq!(attempt.answer(1, 0, Answer::Yes(5), at(1)), Next::WriteBack(6));
+}
+
+#[test]
+fn an_overtaken_fence_is_not_written_again_when_the_time_is_over() {
+    let mut attempt = attempt(3);
+    assert_eq!(attempt.answer(0, 0, Answer::Behind(9), at(20_000)), Next::Wait);
+    assert_eq!(attempt.answer(1, 0, Answer::Error, at(20_000)), Next::GiveUp(Reason::TooLate));
+}
+
+#[test]
+fn a_node_that_came_back_as_another_one_is_in_quarantine() {
+    let seconds = Duration::from_secs;
+    let at = |time| BootTime::from_boot(seconds(time));
+    let mut trust = Trust::new(seconds(60));
+    trust.met("a", seconds(3600), at(5000), None);
+    assert!(trust.left(at(5000)).is_zero(), "it has been up for long");
+    trust.met("a", seconds(1), at(5001), Some(at(5000)));
+    assert!(trust.left(at(5001)).is_zero(), "only the connection was new");
+    // Whatever it says of its age: it cannot be older than the last word of its former self.
+    trust.met("b", seconds(9_999_999), at(5010), Some(at(5005)));
+    assert_eq!(trust.left(at(5010)), seconds(55));
+    assert!(trust.left(at(5065)).is_zero());
 }

@@ -20,6 +20,7 @@ macro_rules! __conformance_names {
             changed_wakes_on_a_write
             cas_race_keeps_every_increment
             a_lost_reply_is_outcome_unknown
+            any_sequence_is_answered_as_a_map_would
         ] }
     };
     (locks [$($then:tt)*] $($args:tt)*) => {
@@ -40,6 +41,7 @@ macro_rules! __conformance_names {
             list_shows_holders
             evict_frees_and_fences
             attempting_twice_with_one_owner_is_one_grant
+            any_sequence_is_answered_as_one_holder_list_would
         ] }
     };
     (fused [$($then:tt)*] $($args:tt)*) => {

@@ -44,6 +44,7 @@ pub mod locks;
 pub mod process;
 pub mod records;
 mod run;
+mod sequences;
 mod support;
 
 use std::fmt;

@@ -48,6 +48,7 @@ enum Bug {
 
 const FOUND: &[Expectation<Bug>] = &[
     (Bug::NoExclusion, "one_exclusive_holder", "exactly one of twelve"),
+    (Bug::NoExclusion, "any_sequence_is_answered_as_one_holder_list_would", "shortest sequence"),
     (Bug::AnonymousHolder, "contended_names_the_holder", "names the holder"),
     (Bug::SharedExcludesShared, "shared_holders_exclude_an_exclusive_one", "the second reader"),
     (Bug::ExclusiveBesideShared, "shared_holders_exclude_an_exclusive_one", "a writer beside two readers"),

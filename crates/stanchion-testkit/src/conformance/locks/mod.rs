@@ -4,6 +4,7 @@ mod exclusion;
 mod fences;
 mod holding;
 mod listing;
+mod sequences;
 mod waiting;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use holding::{
     release_by_another_owner_changes_nothing, release_tells_whether_we_held, renewal_prolongs,
 };
 pub use listing::list_shows_holders;
+pub use sequences::any_sequence_is_answered_as_one_holder_list_would;
 pub(super) use waiting::obtain;
 pub use waiting::{a_withdrawn_waiter_is_never_granted, wait_wakes_on_release, waiters_are_served_in_order};
 

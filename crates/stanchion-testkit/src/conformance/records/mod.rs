@@ -3,6 +3,7 @@
 mod fences;
 mod reads;
 mod replies;
+mod sequences;
 mod writes;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use fences::{
 pub(super) use reads::watch;
 pub use reads::{changed_wakes_on_a_write, get_sees_the_last_put, scan_is_sorted_and_paged};
 pub use replies::a_lost_reply_is_outcome_unknown;
+pub use sequences::any_sequence_is_answered_as_a_map_would;
 pub use writes::{
     cas_race_keeps_every_increment, delete_needs_its_condition, put_absent_only_once,
     put_version_refuses_a_stale_version, ttl_expires_by_the_store_clock, versions_grow_for_ever,
