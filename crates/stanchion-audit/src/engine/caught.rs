@@ -42,14 +42,21 @@ pub(super) fn gives_empty(words: &Words, body: &[Stmt]) -> bool {
     });
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
-        Some(StmtKind::Expr(Expr { kind: ExprKind::Call(call), .. })) => {
-            path_of(&call.callee).is_none_or(|path| !Words::is_one(&words.ends, &path))
-        }
+        Some(StmtKind::Expr(expr)) => !ends(words, expr),
         Some(StmtKind::Return(Some(value))) => is_empty(value),
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
         _ => true,
     };
     !looks && gives
+}
+
+/// A call after which the process is no more.
+pub(super) fn ends(words: &Words, expr: &Expr) -> bool {
+    let ExprKind::Call(call) = &expr.kind else { return false };
+    // Most calls are not, and their last name says so.
+    let (ExprKind::Name(last) | ExprKind::Member { name: last, .. }) = &call.callee.kind else { return false };
+    words.ends.iter().any(|word| word.ends_with(last.as_str()))
+        && path_of(&call.callee).is_some_and(|path| Words::is_one(&words.ends, &path))
 }
 
 /// `{}`, `[]`, `new Map()`, `{items: []}`.

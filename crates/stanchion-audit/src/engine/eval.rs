@@ -282,7 +282,10 @@ impl Engine<'_> {
             ("+", Shape::Str(_) | Shape::Template(_), _) | ("+", _, Shape::Str(_) | Shape::Template(_)) => {
                 template(&[left.clone(), right.clone()])
             }
-            // pathlib's way to join.
+            // pathlib's way to join: nothing else can be divided by a text.
+            ("/", Shape::Unknown | Shape::Method(..), Shape::Str(_) | Shape::Template(_)) => {
+                Value::of(Shape::Api("path".into()), format_args!("{}/{}", left.name, right.name))
+            }
             ("/", _, Shape::Str(_)) | ("/", Shape::Str(_), _) => {
                 Value::of(left.shape.clone(), format_args!("{}/{}", left.name, right.name))
             }

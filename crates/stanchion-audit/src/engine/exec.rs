@@ -6,7 +6,7 @@ use super::Engine;
 use super::absent::if_absent;
 use super::again::{compared, is_endless, is_retry};
 use super::arms::Assigned;
-use super::caught::drops_promise;
+use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Arm, DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
@@ -82,7 +82,7 @@ impl Engine<'_> {
                 self.eval(expr, scope);
                 self.here.detached -= dropped;
                 self.drop_temporary(held, None);
-                Flow::Next
+                if ends(self.words(), expr) { Flow::Leaves } else { Flow::Next }
             }
             StmtKind::Assign { to, value, op } => {
                 let held = self.here.held.len();
@@ -206,11 +206,20 @@ impl Engine<'_> {
         let absent = if_absent(cond);
         let known = self.here.present.len();
         self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
-        let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| engine.block(then, scope));
+        let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
+        let mut leaves_within = false;
+        let mut arm = |engine: &mut Self, body: &[Stmt]| {
+            let flow = engine.block(body, scope);
+            let inner = engine.here.guards.get(own..).filter(|inner| flow == Flow::Next && !inner.is_empty());
+            leaves_within |= inner.is_some();
+            within = inner.into_iter().flatten().fold(within.clone(), |all, one| all.with(one));
+            flow
+        };
+        let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| arm(engine, then));
         self.here.present.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
         self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
-        let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| engine.block(other, scope));
+        let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| arm(engine, other));
         self.either_of([one, two], true);
         self.here.present.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
@@ -221,6 +230,10 @@ impl Engine<'_> {
                 // Held afterwards is what one arm has taken: `if (!await lock()) throw` is the usual form.
                 if after_first.len() > self.here.held.len() {
                     self.here.held = after_first;
+                }
+                // Where an arm can be left, what comes after it depends on both questions.
+                if leaves_within {
+                    self.here.guards.push(within);
                 }
                 Flow::Next
             }

@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Mark, Scope, What};
+use crate::engine::{Event, Kind, Mark, Scope, What, Write};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -10,7 +10,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
-        if how.creates || how.publishes && !write.handler || how.relative || how.deletes {
+        let replaces = how.publishes && !write.handler && !is_moved(case, write, how);
+        if how.creates || replaces || how.relative || how.deletes {
             continue;
         }
         let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
@@ -19,12 +20,14 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && check.meets(write)
         });
         let Some(check) = check else { continue };
-        // Whoever asks in order to read has a change to lose, which is RC101.
+        // Whoever asks in order to read has a change to lose, which is RC101; not so whoever only looks whose it is, and
+        // writes something of his own.
         let is_read = case.events().iter().any(|e| {
             matches!(e.what, What::Read { .. })
                 && (check.id..write.id).contains(&e.id)
                 && e.resource.as_ref().is_some_and(|r| r.is(resource))
                 && e.meets(write)
+                && !write.deps.is_empty()
         });
         if is_read
             || check.covered_with(write, case.needed(Scope::Host))
@@ -38,6 +41,16 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         );
         hits.push(case.pair("RC301", check, write, text));
     }
+}
+
+/// A file that was there before gets another name: nobody wrote it in order to put it into place.
+fn is_moved(case: &Case<'_>, write: &Event, how: &Write) -> bool {
+    let Some(from) = how.from.as_ref().filter(|from| !Mark::Unique.is_in(from)) else { return false };
+    let of_it = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == *from);
+    let mut before = case.between(0, write.id).iter().filter(of_it).peekable();
+    let is_given =
+        from.strip_prefix('$').is_some_and(|name| !name.contains(|c: char| !c.is_alphanumeric() && c != '_'));
+    (is_given || before.peek().is_some()) && before.all(|e| !matches!(e.what, What::Write(_)))
 }
 
 /// RC302: whoever reads meanwhile, or finds it after a crash, sees half of it.

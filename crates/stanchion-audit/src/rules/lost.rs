@@ -353,9 +353,16 @@ fn is_alone(case: &Case<'_>, of: &Resource, write: &Event) -> bool {
                 && e.resource == look.resource
                 && e.meets(write)
                 && !e.always
-                && case.window(look, e).is_none()
+                && !waits(case, look, e)
         })
     })
+}
+
+/// Others can run between two steps of one function: a call that it does not wait for pauses only itself.
+fn waits(case: &Case<'_>, from: &Event, to: &Event) -> bool {
+    let own = |e: &Event| matches!(e.what, What::Suspend) && e.stack == to.stack;
+    let apart = from.stack != to.stack || case.between(from.id, to.id).iter().any(own);
+    apart && case.window(from, to).is_some()
 }
 
 /// RC108.
