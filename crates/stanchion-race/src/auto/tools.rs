@@ -104,7 +104,7 @@ pub(super) fn pairs(tools: &[Tool]) -> Vec<Pair<'_>> {
             ranked.push(((strange * 3 + show.needs() * 2 + lists / 3, verb, lists), Pair { create, show }));
         }
     }
-    ranked.sort_by(|(one, _), (other, _)| one.cmp(other));
+    ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().map(|(_, pair)| pair).collect()
 }
 

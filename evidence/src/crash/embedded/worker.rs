@@ -178,8 +178,8 @@ impl Worker {
         };
         // One write. Its end is the beginning of the next: half of one is an effect as well.
         match file.write(format!("\n{name} {pid}").as_bytes()) {
-            Ok(_) => Reply::Done(Response::new("", format!("by {pid}"))),
-            Err(_) => Reply::NoEffect(Response::new("", "")),
+            Ok(1..) => Reply::Done(Response::new("", format!("by {pid}"))),
+            Ok(0) | Err(_) => Reply::NoEffect(Response::new("", "")),
         }
     }
 }

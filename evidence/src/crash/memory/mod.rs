@@ -6,7 +6,6 @@ mod script;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use stanchion_memory::Selection;
 use stanchion_testkit::peers::Peers;
 
@@ -196,7 +195,7 @@ impl Scenario for MemoryServer {
 
 /// What [`read`] found, from an answer.
 fn graph_in(content: &serde_json::Value) -> Result<Selection, String> {
-    let part = |name: &str| content.get(name).cloned().unwrap_or_else(|| json!(null));
+    let part = |name: &str| content.get(name).cloned().unwrap_or_default();
     let entities = serde_json::from_value(part("entities")).map_err(|e| format!("{e} in {content}"))?;
     let relations = serde_json::from_value(part("relations")).map_err(|e| format!("{e} in {content}"))?;
     Ok(sorted(Selection { entities, relations }))
