@@ -120,7 +120,6 @@ fn page(program: &Path, folder: &Path) -> Outcome {
         .output()
         .map_err(|e| format!("{}: {e}", program.display()))?;
     let target = workspace().join("docs/evidence.md");
-    // stanchion-audit: ignore RC302 -- whoever is killed here makes the page again
     fs::write(&target, &output.stdout).map_err(|e| format!("{}: {e}", target.display()))?;
     match output.status.code() {
         Some(0) => Ok(()),

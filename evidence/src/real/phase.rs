@@ -78,7 +78,7 @@ impl Trial {
             }
             tokio::time::sleep(TICK).await;
         }
-        faults.stop(ground);
+        Faults::stop(ground);
         let deserters = fleet.end().await;
         let settled = settle(ground, &orders).await.map_err(|e| format!("what is left cannot be read: {e}"))?;
         let counts = faults.counts(ground);

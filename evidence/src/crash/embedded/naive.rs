@@ -76,6 +76,7 @@ impl Naive {
     }
 
     fn write(&self, values: &BTreeMap<String, String>) -> io::Result<()> {
+        // stanchion-audit: ignore RC101, RC302 -- the control, which has to lose
         fs::write(self.folder.join("store.json"), serde_json::to_vec(values)?)
     }
 }
