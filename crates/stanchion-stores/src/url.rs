@@ -173,7 +173,8 @@ fn show(scheme: &str, rest: &str, query: &str) -> String {
             let slashes = if rest.starts_with("//") { "//" } else { "" };
             match user_info.split_once(':') {
                 Some((user, _)) => format!("{slashes}{user}:***{host}"),
-                None if TOKENS.contains(&scheme) => format!("{slashes}***{host}"),
+                // Without slashes the scheme may be missing, and what was taken for it a user: `me:password@host`.
+                None if TOKENS.contains(&scheme) || slashes.is_empty() => format!("{slashes}***{host}"),
                 None => format!("{slashes}{user_info}{host}"),
             }
         }

@@ -49,8 +49,8 @@ impl Kind {
         }
     }
 
-    /// Whether a full disk refuses it.
-    pub fn takes_room(self) -> bool {
+    /// Whether a full disk can refuse it.
+    pub fn can_take_room(self) -> bool {
         matches!(self, Self::Write | Self::Create)
     }
 }
@@ -111,6 +111,16 @@ pub fn of(pid: Pid, regs: &Registers) -> Option<Call> {
         libc::SYS_flock => call(Kind::Lock, "flock", opened(regs.rdi)),
         libc::SYS_fcntl if locks(regs.rsi) => call(Kind::Lock, "fcntl", opened(regs.rdi)),
         _ => None,
+    }
+}
+
+/// Whether a full disk refuses it: what lies within a file is overwritten in its place.
+pub fn takes_room(pid: Pid, regs: &Registers, kind: Kind) -> bool {
+    let is_pwrite = i64::try_from(regs.orig_rax) == Ok(libc::SYS_pwrite64);
+    let size = || std::fs::metadata(format!("/proc/{pid}/fd/{}", regs.rdi)).map_or(0, |meta| meta.len());
+    match kind {
+        Kind::Write if is_pwrite => regs.r10.saturating_add(regs.rdx) > size(),
+        kind => kind.can_take_room(),
     }
 }
 

@@ -69,7 +69,7 @@ fn moments(call: &Call, with_errors: bool) -> Vec<Moment> {
     }
     if with_errors {
         moments.extend(call.kind.errors().iter().map(|error| Moment::Error(*error)));
-        if call.kind.takes_room() {
+        if call.kind.can_take_room() {
             moments.push(Moment::Full);
         }
     }

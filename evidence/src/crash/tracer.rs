@@ -177,7 +177,7 @@ impl Tracer {
         if let Some(Point { moment, .. }) = is_it {
             let can = match moment {
                 Moment::Torn => call.kind != calls::Kind::Answer && calls::halve(&mut regs),
-                Moment::Full => call.kind.takes_room(),
+                Moment::Full => calls::takes_room(pid, &regs, call.kind),
                 Moment::Before | Moment::After => true,
                 Moment::Error(_) => call.kind != calls::Kind::Answer,
             };
@@ -200,7 +200,7 @@ impl Tracer {
                     }
                 }
             }
-        } else if self.is_full && call.kind.takes_room() {
+        } else if self.is_full && calls::takes_room(pid, &regs, call.kind) {
             self.refuse(pid, regs, Errno::ENOSPC);
         }
     }

@@ -91,9 +91,9 @@ impl Files {
 
     /// Draws the next fence and signs the file. `lock` is locked alone.
     pub(super) fn sign_alone(&self, lock: Lockfile, req: &Acquire, owner: Owner) -> Result<Held> {
-        let fence = self.next_fence(&lock, self.head(&lock.file)?.as_ref(), req)?;
-        let slip = slip(Use::Alone, 0, fence, req, owner);
-        slip.write(&lock.file, 0).map_err(|e| self.trouble(e))?;
+        let head = self.head(&lock.file)?;
+        let fence = self.next_fence(&lock, head.as_ref(), req)?;
+        self.write_head(&lock.file, head.as_ref(), &slip(Use::Alone, 0, fence, req, owner))?;
         self.sync(&lock)?;
         let fence = FencingToken::new(fence, owner);
         Ok(Held { lock, slot: None, block: None, fence, mode: req.mode, lent: false })
@@ -132,8 +132,8 @@ impl Files {
             let block = TABLE + table.iter().position(free).unwrap_or(table.len()) as u64;
             let fence = self.next_fence(&lock, head.as_ref(), req)?;
             slip(Use::Together, slots, fence, req, owner).write(&lock.file, block).map_err(|e| self.trouble(e))?;
-            let head = Slip { usage: Use::Together, ..Slip::free(fence) };
-            head.write(&lock.file, 0).map_err(|e| self.trouble(e))?;
+            let new = Slip { usage: Use::Together, ..Slip::free(fence) };
+            self.write_head(&lock.file, head.as_ref(), &new)?;
             self.sync(&lock)?;
             Ok(Tried::Got((slot, block, FencingToken::new(fence, owner))))
         });
@@ -158,13 +158,14 @@ impl Files {
             None => self.sign_alone(held.lock, req, owner),
             Some(block) => {
                 let fence = self.queue.exclusively(Patience::Bounded, || {
-                    let fence = self.next_fence(&held.lock, self.head(&held.lock.file)?.as_ref(), req)?;
+                    let head = self.head(&held.lock.file)?;
+                    let fence = self.next_fence(&held.lock, head.as_ref(), req)?;
                     let slots = if let Mode::Slots(n) = req.mode { n } else { 0 };
                     slip(Use::Together, slots, fence, req, owner)
                         .write(&held.lock.file, block)
                         .map_err(|e| self.trouble(e))?;
-                    let head = Slip { usage: Use::Together, ..Slip::free(fence) };
-                    head.write(&held.lock.file, 0).map_err(|e| self.trouble(e))?;
+                    let new = Slip { usage: Use::Together, ..Slip::free(fence) };
+                    self.write_head(&held.lock.file, head.as_ref(), &new)?;
                     self.sync(&held.lock)?;
                     Ok(fence)
                 })?;
@@ -247,6 +248,18 @@ impl Files {
             }
         }
         Ok(head)
+    }
+
+    /// What cannot be written whole, because the disk is full, leaves what was there: half a head is damage for ever.
+    fn write_head(&self, file: &File, old: Option<&Slip>, new: &Slip) -> Result<()> {
+        new.write(file, 0).map_err(|e| {
+            // Neither needs room. If that fails as well, whoever comes next is told of the damage.
+            match old {
+                Some(old) => old.write(file, 0).ok(),
+                None => file.set_len(0).ok(),
+            };
+            self.trouble(e)
+        })
     }
 
     fn next_fence(&self, lock: &Lockfile, head: Option<&Slip>, req: &Acquire) -> Result<u64> {

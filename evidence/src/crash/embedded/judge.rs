@@ -91,7 +91,10 @@ impl Judge {
                 if verb == "call" && ran_again {
                     self.add("S4", Harm::Extra, format!("{order}: {first:?}, then {answer}"));
                 }
-                self.calls.entry(name.to_owned()).or_insert_with(|| answer.to_owned());
+                // Where nothing happened, the next try decides.
+                if first.is_none_or(|first| first.starts_with("failed")) {
+                    self.calls.insert(name.to_owned(), answer.to_owned());
+                }
             }
             "enqueue" if word == "done" => {
                 let id = rest.split(' ').next().unwrap_or_default().to_owned();
