@@ -29,7 +29,7 @@ fn assert_holds(swept: &Swept) {
 
 #[test]
 fn a_worker_on_the_embedded_store_loses_nothing_wherever_it_dies() {
-    let Some(swept) = sample(&Embedded::ours("process"), 61, true) else { return };
+    let Some(swept) = sample(&Embedded::ours("process"), 151, true) else { return };
     assert_holds(&swept);
 }
 
@@ -47,7 +47,7 @@ fn the_memory_server_loses_nothing_wherever_it_dies() {
         Ok(server) => server,
         Err(e) => return Skip::new(e.to_string()).report(),
     };
-    let Some(swept) = sample(&server, 79, true) else { return };
+    let Some(swept) = sample(&server, 199, true) else { return };
     assert_holds(&swept);
 }
 
