@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stanchion_core::{Acquire, LockBackend, Owner, Page, Released};
-use stanchion_testkit::conformance::{Case, Client, StoreFactory, leases, locks, run_all};
+use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, run_all};
 use stanchion_testkit::engines::Redis;
 use stanchion_testkit::{FaultProxy, Protocol};
 use tokio::time::Instant;
@@ -107,10 +107,7 @@ stanchion_testkit::process_tests!(processes, server, client, except: [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fences_by_time_conform_as_well() {
     let except = ["slots_admit_n_and_no_more", "waiters_are_served_in_order"];
-    // Whoever asks again while the nodes still agree on its number may get a higher one: docs/guarantees.md.
-    let is_for_one_number = |case: &&Case| case.name != "any_sequence_is_answered_as_one_holder_list_would";
-    let ours: Vec<Case> = locks::CASES.iter().filter(is_for_one_number).copied().collect();
-    run_all(&factory(5, "&fence=time").await, &[&ours, leases::CASES], &except).await;
+    run_all(&factory(5, "&fence=time").await, &[locks::CASES, leases::CASES], &except).await;
 }
 
 /// The nodes know of different fences, so each draws a number of its own, and only the holder knows which one it got.
