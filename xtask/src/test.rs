@@ -68,7 +68,7 @@ fn nextest(filters: &[String]) -> Command {
     let mut command = cargo(&["nextest", "run", "--workspace", "--status-level", "pass"]);
     // Many tests mostly wait: for a lease to end, for a server to start.
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    command.arg(format!("--test-threads={}", 2 * cores));
+    command.arg(format!("--test-threads={}", 3 * cores));
     if !filters.is_empty() {
         // The filter may name doc tests only; that nothing at all ran is noticed at the end.
         command.arg("--no-tests=pass");
