@@ -51,7 +51,7 @@ const COLUMNS: [&str; 13] = [
     "seconds",
 ];
 
-/// All engines, or those that [`CHOICE`] names.
+/// All engines, or those that `CHOICE` names.
 #[must_use]
 pub fn run(budget: &Budget) -> Report {
     let program = match std::env::current_exe() {

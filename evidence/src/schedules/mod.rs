@@ -1,7 +1,7 @@
 //! The real async code in every order of its steps, with callers that are dropped at any await.
 //!
 //! Every operation on the store, every piece of work and every late answer is a stop; between two stops real futures of
-//! `stanchion-core` run, background tasks included. Up to [`BOUND`] of all that can go wrong, every order is tried;
+//! `stanchion-core` run, background tasks included. Up to `BOUND` of all that can go wrong, every order is tried;
 //! beyond it, orders are drawn from the seed.
 
 mod calls;
