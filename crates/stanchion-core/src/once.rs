@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::turn::{Belief, Next, Turns, deadline};
-use crate::{Error, FencingToken, Key, RecordStore, Result, Wait, planted};
+use crate::{Clock, Error, FencingToken, Key, RecordStore, Result, Wait, planted};
 
 /// Init-once for all processes that share a store: the first caller of a key runs the initialiser, the others wait
 /// until it is **done**, and every later caller gets the recorded result.
@@ -143,6 +143,19 @@ impl Once {
     pub fn lease(mut self, lease: Duration) -> Result<Self> {
         self.turns.lease(lease)?;
         Ok(self)
+    }
+
+    /// With another clock than the machine's, for tests and simulations.
+    ///
+    /// ```
+    /// # use stanchion_core::{ManualClock, MemoryStore, Once};
+    /// # use std::sync::Arc;
+    /// let _once = Once::new(MemoryStore::new()).clock(Arc::new(ManualClock::default()));
+    /// ```
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.turns.clock(clock);
+        self
     }
 
     /// Sets how long to wait for somebody else's initialiser; 30 s if not set. One's own may run as long as it wants.

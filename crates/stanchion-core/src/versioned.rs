@@ -137,25 +137,36 @@ impl Versioned {
         let writer = Owner::random();
         // The count of writes before a write that went unanswered, while it may still happen.
         let mut open: Option<u64> = None;
+        // Why the last try failed, when there is no other: one more look decides.
+        let mut last: Option<Error> = None;
         let mut first = None;
         loop {
             let record = match self.store.get(key).await {
                 Ok(record) => record,
-                Err(_) if open.is_some() && tries.again().await => continue,
-                Err(e) => return Err(in_doubt(key, open, e)),
+                Err(_) if open.is_some() && last.is_none() && tries.again().await => continue,
+                Err(e) => return Err(in_doubt(key, open, last.unwrap_or(e))),
             };
             let before = parse(key, record.as_ref()).map_err(|e| in_doubt(key, open, e))?;
-            match open.map(|since| before.settles(writer, since, record.as_ref())) {
-                Some(Settled::Written(version)) => return Ok(Updated { version, conflicts }),
-                Some(Settled::Unknown) => {
+            match before.settles(writer, open, record.as_ref()) {
+                Settled::Written(version) => return Ok(Updated { version, conflicts }),
+                Settled::Unknown => {
                     let error = Error::new(
                         ErrorKind::OutcomeUnknown,
                         "the answer to a write is lost, and many have written since",
                     );
                     return Err(error.with("key", key));
                 }
-                Some(Settled::NotWritten) => open = None,
-                Some(Settled::Open) | None => {}
+                Settled::NotWritten => open = None,
+                Settled::Open => {}
+            }
+            if let Some(mut error) = last {
+                if open.is_none() && error.kind() == ErrorKind::OutcomeUnknown {
+                    // The look has decided.
+                    error = Error::new(ErrorKind::Conflict, "others have written, and our last try was not among them")
+                        .with("key", key)
+                        .because(error);
+                }
+                return Err(in_doubt(key, open, error.with("conflicts", conflicts)));
             }
             let mut value = change(record.as_ref().map(|_| &before.value[..])).map_err(|e| in_doubt(key, open, e))?;
             if planted!("retry-with-old-read") {
@@ -177,9 +188,7 @@ impl Versioned {
                 ErrorKind::OutcomeUnknown => open = open.or(Some(before.writes)),
                 _ => return Err(in_doubt(key, open, error)),
             }
-            if !tries.again().await {
-                return Err(in_doubt(key, open, error.with("conflicts", conflicts)));
-            }
+            last = (!tries.again().await).then_some(error);
         }
     }
 }
@@ -202,8 +211,9 @@ enum Settled {
 }
 
 impl Parsed {
-    /// Has `writer`'s unanswered write happened, with `since` writes before it?
-    fn settles(&self, writer: Owner, since: u64, record: Option<&Record>) -> Settled {
+    /// Has a write of `writer` happened? One that went unanswered had `since` writes before it. A refused one is looked for,
+    /// too: whatever repeats requests on their way may give back the refusal of the second copy.
+    fn settles(&self, writer: Owner, since: Option<u64>, record: Option<&Record>) -> Settled {
         if planted!("own-write-unknown") {
             return Settled::NotWritten;
         }
@@ -213,6 +223,7 @@ impl Parsed {
         if self.writers.contains(&writer) {
             return Settled::Written(None);
         }
+        let Some(since) = since else { return Settled::NotWritten };
         match self.writes.checked_sub(since) {
             Some(0) => Settled::Open,
             Some(1..=REMEMBERED_WRITES) => Settled::NotWritten,

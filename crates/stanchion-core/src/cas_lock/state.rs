@@ -174,3 +174,34 @@ fn decode_mode(text: &str) -> Option<Mode> {
         n => n.strip_prefix('n')?.parse().ok().map(Mode::Slots),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seat(mode: &str, fence: u64, renewed: u64) -> String {
+        format!("{} {mode} 1000 0 {fence} {renewed} {}", Owner::from_bits(7).to_hex(), Identity::new("ci", 1).encode())
+    }
+
+    #[test]
+    fn a_seat_is_known_by_its_own_last_write_whatever_others_have_written_since() {
+        for (renewed, known_by) in [(0, 9), (5, 5)] {
+            let (text, mut seen) = (format!("{MAGIC} 3\n{}", seat("s", 4, renewed)), Vec::new());
+            let state = State::parse(text.as_bytes(), Version::new(9), &mut |of, left| {
+                seen.push(of);
+                left
+            });
+            assert_eq!(state.unwrap().seats.len(), 1);
+            assert_eq!(seen, [(Owner::from_bits(7), known_by)]);
+        }
+    }
+
+    #[test]
+    fn slots_must_be_as_many_as_those_of_the_holders() {
+        let text = format!("{MAGIC} 3\n{}", seat("n2", 4, 5));
+        let state = State::parse(text.as_bytes(), Version::new(9), &mut |_, left| left).unwrap();
+        let key = Key::new("pool").unwrap();
+        assert!(state.admits(&key, Mode::Slots(2)).unwrap());
+        assert_eq!(state.admits(&key, Mode::Slots(3)).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}

@@ -179,3 +179,17 @@ impl Window {
         &self.runs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permits_of_one_moment_are_one_run_and_earlier_ones_count_with_the_last() {
+        let mut window = Window::new(9, Duration::from_millis(100)).unwrap();
+        for (at, n) in [(10, 1), (10, 2), (7, 3), (11, 0), (12, 1)] {
+            window.push(at, n);
+        }
+        assert_eq!((window.runs(), window.used()), (&VecDeque::from([(10, 6), (12, 1)]), 7));
+    }
+}

@@ -7,9 +7,9 @@ use crate::{BootTime, planted};
 /// What we know of one node's memory.
 ///
 /// A restarted node may have forgotten leases that it gave. So it has no vote until a time has passed since its start
-/// in which all of them have ended: the longest ttl anybody uses. Its start is told by its own uptime, but is never
-/// taken to be before the last time that we heard its former self: a clock that is set right after a boot makes an
-/// uptime long.
+/// in which all of them have ended: the longest ttl anybody uses. Its start is told by its own uptime, unless that
+/// would be before the last time that we heard its former self: a clock that is set right after a boot makes an
+/// uptime long, and then nothing is known but that it runs now.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,8 +44,8 @@ impl Trust {
         Self { quarantine, run: String::new(), from: BootTime::from_boot(Duration::MAX) }
     }
 
-    /// We connected, having asked at `asked`: this is its run id and its uptime; `heard` is when the node last answered
-    /// us before that connection.
+    /// We connected, and had its answer at `answered`: this is its run id and its uptime, which it read before that; `heard`
+    /// is when the node last answered us before that connection.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -57,17 +57,17 @@ impl Trust {
     /// assert!(trust.left(at(5001)).is_zero());
     /// // A new self that claims to be older than the last word of its former self.
     /// trust.met("b", Duration::from_secs(9_999_999), at(5010), Some(at(5005)));
-    /// assert_eq!(trust.left(at(5010)).as_secs(), 55);
+    /// assert_eq!(trust.left(at(5010)).as_secs(), 60);
     /// ```
-    pub fn met(&mut self, run: &str, uptime: Duration, asked: BootTime, heard: Option<BootTime>) {
+    pub fn met(&mut self, run: &str, uptime: Duration, answered: BootTime, heard: Option<BootTime>) {
         if self.run == run {
             return;
         }
         let known = if self.run.is_empty() { None } else { heard };
-        let age = known.map_or(uptime, |heard| uptime.min(asked - heard));
+        let age = if known.is_some_and(|heard| uptime > answered - heard) { Duration::ZERO } else { uptime };
         // Not an instant of the past that may lie before boot: what is left counts from now.
         let left = if planted!("redlock-amnesia") { Duration::ZERO } else { self.quarantine.saturating_sub(age) };
-        self.from = asked + left;
+        self.from = answered + left;
         run.clone_into(&mut self.run);
     }
 

@@ -199,25 +199,33 @@ impl Keeper {
     async fn renew(&mut self) -> LeaseEvent {
         let lease = self.turns.lease;
         // An answer after the deadline is worthless, and a hung one would block all further tries.
-        let answer = tokio::time::timeout(lease / 3, self.claim(Cond::Version(self.version))).await;
-        match answer {
-            Ok(Ok(version)) => {
-                self.version = version;
-                return LeaseEvent::Renewed;
-            }
-            Ok(Err(e)) if e.kind() == ErrorKind::Conflict => {
-                match tokio::time::timeout(lease / 3, self.look()).await {
-                    // An earlier renewal whose answer was lost; nobody knows when it arrived, so renew again.
-                    Ok(Ok(Found::Ours(version))) => self.version = version,
-                    Ok(Ok(Found::Recorded | Found::NotOurs)) => return LeaseEvent::RenewalLost,
-                    Ok(Err(_)) | Err(_) => {}
-                }
-            }
+        match tokio::time::timeout(lease / 3, self.prolong()).await {
+            Ok(Ok(event)) => return event,
             Ok(Err(error)) => tracing::warn!(key = %self.key, %error, "renewal unanswered, trying again"),
             Err(_) => tracing::warn!(key = %self.key, "renewal timed out, trying again"),
         }
         let most = u64::try_from((lease / 10).as_millis()).unwrap_or(u64::MAX).max(2);
         LeaseEvent::RenewalUnknown { retry_in: Duration::from_millis(1 + random::below(most)) }
+    }
+
+    /// Renewed or lost; an error if it is not known which.
+    async fn prolong(&mut self) -> Result<LeaseEvent> {
+        let refused = match self.claim(Cond::Version(self.version)).await {
+            Ok(version) => {
+                self.version = version;
+                return Ok(LeaseEvent::Renewed);
+            }
+            Err(error) if error.kind() == ErrorKind::Conflict => error,
+            Err(error) => return Err(error),
+        };
+        match self.look().await? {
+            // An earlier renewal whose answer was lost; nobody knows when it arrived, so renew again.
+            Found::Ours(version) => {
+                self.version = version;
+                Err(refused)
+            }
+            Found::Recorded | Found::NotOurs => Ok(LeaseEvent::RenewalLost),
+        }
     }
 
     async fn look(&self) -> Result<Found> {

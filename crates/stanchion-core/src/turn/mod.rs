@@ -27,6 +27,9 @@ use crate::{
     TTL_DEFAULT, TTL_RANGE, Tries, Version, Wait, planted,
 };
 
+/// How often a turn is looked at that the store cannot tell of.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
 /// The turns of one kind in one store.
 #[derive(Debug, Clone)]
 pub(crate) struct Turns {
@@ -67,6 +70,10 @@ impl Turns {
         Ok(())
     }
 
+    pub(crate) fn clock(&mut self, clock: Arc<dyn Clock>) {
+        self.clock = clock;
+    }
+
     /// Lets the store clear away turns that nobody ended, this long after they lapsed.
     pub(crate) const fn swept_after(mut self, grace: Duration) -> Self {
         self.grace = Some(grace);
@@ -104,7 +111,7 @@ impl Turns {
     pub(crate) async fn next(&self, key: &Key, until: Option<Instant>) -> Result<Next> {
         // One name for all tries: a turn that was taken by an unanswered request is recognised by it.
         let mut owner = Owner::random();
-        let (mut waited, mut unanswered, mut unseen) = (false, None, None::<Unseen>);
+        let (mut waited, mut unanswered, mut deaf, mut unseen) = (false, None, None, None::<Unseen>);
         loop {
             let found = match self.store.get(&self.at(key)).await {
                 Ok(found) => found,
@@ -127,9 +134,17 @@ impl Turns {
                     // The store answers: what fails from now on is a new failure.
                     (waited, unanswered) = (true, None);
                     match self.wait(key, version, left, until).await {
-                        Err(e) if !again(&mut unanswered).await => return Err(e),
-                        _ => continue,
+                        Ok(()) => deaf = None,
+                        Err(error) => {
+                            tracing::debug!(%key, %error, "cannot wait for a change, looking again");
+                            // Where it never can, it is looked now and then.
+                            if !again(&mut deaf).await {
+                                let next = Instant::now() + left.min(LOOK_EVERY);
+                                tokio::time::sleep_until(until.map_or(next, |until| until.min(next))).await;
+                            }
+                        }
                     }
+                    continue;
                 }
             };
             let refused = match Turn::take(self, key, owner, cond).await {

@@ -18,5 +18,6 @@ mod redlock;
 mod retry;
 mod scope;
 mod single_flight;
+mod turn;
 mod versioned;
 mod wire;

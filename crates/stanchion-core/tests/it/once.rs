@@ -12,7 +12,7 @@ use stanchion_core::{
 use stanchion_testkit::eventually;
 use tokio::sync::oneshot;
 
-use crate::wire::{Log, PATIENCE, Process, Wire};
+use crate::wire::{Before, Log, PATIENCE, Process, Wire};
 
 const LEASE: Duration = Duration::from_millis(400);
 
@@ -397,4 +397,30 @@ async fn a_result_that_does_not_fit_is_refused_and_the_key_is_free() {
     assert_eq!(caller(&once, &log, "small").await.unwrap(), "small");
     // Claim and deletion of the first, claim and result of the second: nothing else was written.
     assert_eq!(wire.writes.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_lease_is_between_fifty_milliseconds_and_a_day_both_included() {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let one = Duration::from_millis(1);
+    for (lease, is_taken) in [(50 * one, true), (day, true), (49 * one, false), (day + one, false)] {
+        let made = Once::new(MemoryStore::new()).lease(lease);
+        assert_eq!(made.err().map(|e| e.kind()), (!is_taken).then_some(ErrorKind::Invalid), "{lease:?}");
+    }
+}
+
+/// Whatever stands there is removed; a connection that fails is not tried again behind the caller's back.
+#[tokio::test]
+async fn forgetting_goes_on_when_somebody_writes_meanwhile_and_not_when_the_connection_fails() {
+    let store = MemoryStore::new();
+    let wire = Wire::to(&store);
+    let once = once(wire.clone());
+    once.run(&key(), async |_: Permit| Ok("first".into())).await.unwrap();
+    wire.before_delete(Before::Failure);
+    assert_eq!(once.forget(&key()).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(once.get(&key()).await.unwrap(), Some("first".into()), "nothing was forgotten");
+    wire.before_delete(Before::Rival);
+    assert!(once.forget(&key()).await.unwrap(), "there was something");
+    assert_eq!(once.get(&key()).await.unwrap(), None);
+    assert!(!once.forget(&key()).await.unwrap(), "there is nothing any more");
 }

@@ -286,8 +286,10 @@ fn a_node_that_came_back_as_another_one_is_in_quarantine() {
     assert!(trust.left(at(5000)).is_zero(), "it has been up for long");
     trust.met("a", seconds(1), at(5001), Some(at(5000)));
     assert!(trust.left(at(5001)).is_zero(), "only the connection was new");
-    // Whatever it says of its age: it cannot be older than the last word of its former self.
-    trust.met("b", seconds(9_999_999), at(5010), Some(at(5005)));
-    assert_eq!(trust.left(at(5010)), seconds(55));
-    assert!(trust.left(at(5065)).is_zero());
+    trust.met("b", seconds(5), at(5010), Some(at(5005)));
+    assert_eq!(trust.left(at(5010)), seconds(55), "it says that it started at the last word of its former self");
+    // It cannot be older than the last word of its former self: nothing is known of its age.
+    trust.met("c", seconds(6), at(5020), Some(at(5015)));
+    assert_eq!(trust.left(at(5020)), seconds(60));
+    assert!(trust.left(at(5080)).is_zero());
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use stanchion_core::{
-    Capability, ChaosStore, Cond, Error, ErrorKind, FencingToken, Key, MemoryStore, Page, Record, RecordStore, Result,
-    RetryPolicy, Version, Versioned,
+    Capability, ChaosStore, Cond, Error, ErrorKind, FencingToken, Key, MemoryStore, Page, Ran, Record, RecordStore,
+    Result, RetryPolicy, Version, Versioned,
 };
 use tokio::time::Instant;
 
@@ -76,6 +76,10 @@ enum Meddling {
     Rival,
     /// The write happens, its answer is lost, and then so many rivals write.
     LostThenRivals(u32),
+    /// The request comes twice, and the caller is told what became of the second copy; then so many rivals write.
+    Doubled(u32),
+    /// A rival writes first, and that the write was refused is not told.
+    LostBehindRival,
     /// The caller gives up on the write, which is still on its way and arrives before the next one.
     Delayed,
 }
@@ -118,6 +122,18 @@ impl RecordStore for Meddled {
                     self.rival().await;
                 }
                 Err(lost())
+            }
+            Meddling::Doubled(rivals) => {
+                self.inner.put(key, value.clone(), cond, ttl).await?;
+                let second = self.inner.put(key, value, cond, ttl).await;
+                for _ in 0..rivals {
+                    self.rival().await;
+                }
+                second
+            }
+            Meddling::LostBehindRival => {
+                self.rival().await;
+                self.inner.put(key, value, cond, ttl).await.map_err(|_| lost())
             }
             Meddling::Delayed => {
                 *self.delayed.lock().unwrap() = Some((value, cond));
@@ -203,6 +219,30 @@ async fn a_write_that_arrives_after_it_was_given_up_counts_once() {
             assert!(read(&inner).await <= 1);
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_was_doubled_on_its_way_counts_once_although_its_second_copy_was_refused() {
+    let meddlings: [(u32, Meddle); 2] = [(0, |_| Meddling::Doubled(0)), (7, |_| Meddling::Doubled(7))];
+    for (rivals, meddle) in meddlings {
+        for budget in [0, 5] {
+            let inner = MemoryStore::new();
+            let values = Versioned::new(Meddled::new(&inner, meddle)).retry(RetryPolicy::default().budget(budget));
+            let updated = values.update(&key(), plus_one).await.unwrap();
+            assert_eq!((updated.version.is_some(), updated.conflicts), (rivals == 0, 1));
+            assert_eq!(read(&inner).await, rivals + 1, "written once");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_try_that_was_not_answered_and_came_to_nothing_is_a_conflict() {
+    let inner = MemoryStore::new();
+    let store = Meddled::new(&inner, |_| Meddling::LostBehindRival);
+    let error =
+        Versioned::new(store).retry(RetryPolicy::default().budget(0)).update(&key(), plus_one).await.unwrap_err();
+    assert_eq!((error.kind(), error.ran()), (ErrorKind::Conflict, Ran::No));
+    assert_eq!(read(&inner).await, 1, "the rival's");
 }
 
 #[tokio::test(start_paused = true)]

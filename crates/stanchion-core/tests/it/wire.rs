@@ -15,12 +15,22 @@ use tokio::time::Instant;
 /// Long enough that only failures take it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What comes before a delete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Somebody else writes the record.
+    Rival,
+    /// The connection fails, and the request is not sent.
+    Failure,
+}
+
 /// One client's connection. Others have their own, to the same store.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {
     store: MemoryStore,
     cut: Arc<watch::Sender<bool>>,
     refusals: Arc<AtomicUsize>,
+    before_delete: Arc<Mutex<Option<Before>>>,
     pub(crate) reads: Arc<AtomicUsize>,
     pub(crate) writes: Arc<AtomicUsize>,
 }
@@ -31,6 +41,7 @@ impl Wire {
             store: store.clone(),
             cut: Arc::new(watch::Sender::new(false)),
             refusals: Arc::default(),
+            before_delete: Arc::default(),
             reads: Arc::default(),
             writes: Arc::default(),
         }
@@ -48,6 +59,11 @@ impl Wire {
     /// The next `n` requests fail before they are sent.
     pub(crate) fn refuse(&self, n: usize) {
         self.refusals.store(n, Ordering::SeqCst);
+    }
+
+    /// This comes before the next delete.
+    pub(crate) fn before_delete(&self, before: Before) {
+        *self.before_delete.lock().expect("no test panics while it writes") = Some(before);
     }
 
     async fn pass(&self, count: &AtomicUsize) -> Result<()> {
@@ -85,6 +101,15 @@ impl RecordStore for Wire {
 
     async fn delete(&self, key: &Key, cond: Cond) -> Result<()> {
         self.pass(&self.writes).await?;
+        let before = self.before_delete.lock().expect("no test panics while it writes").take();
+        match before {
+            Some(Before::Failure) => return Err(Error::new(ErrorKind::Unavailable, "the test refuses")),
+            Some(Before::Rival) => {
+                let record = self.store.get(key).await?.expect("what is to be deleted is there");
+                self.store.put(key, record.value, Cond::Version(record.version), None).await?;
+            }
+            None => {}
+        }
         self.store.delete(key, cond).await
     }
 
