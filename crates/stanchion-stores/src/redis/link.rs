@@ -38,8 +38,8 @@ pub(crate) struct Link {
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting {
     pub(crate) info: String,
-    /// Read before it was asked.
-    pub(crate) asked: stanchion_core::BootTime,
+    /// Read when it had answered.
+    pub(crate) answered: stanchion_core::BootTime,
 }
 
 impl Drop for Link {
@@ -227,13 +227,12 @@ impl Hub {
 
     #[cfg(feature = "redlock")]
     async fn greet(&self, link: &Link) -> Result<Greeting, Fault> {
-        let asked = stanchion_core::Clock::now(&stanchion_core::SystemClock);
         let mut ask = Cmd::with_capacity(2, 16);
         ask.arg("INFO").arg("server");
         let answer = link.connection.clone().send_packed_command(&ask).await;
         let answer = answer.and_then(Value::extract_error).map_err(|e| self.unsent(&e))?;
         let info = super::reply::text(&answer).ok_or(Fault::Garbled)?.to_owned();
-        Ok(Greeting { info, asked })
+        Ok(Greeting { info, answered: stanchion_core::Clock::now(&stanchion_core::SystemClock) })
     }
 
     /// A failure while connecting: whatever it was, no command of ours was sent.

@@ -93,6 +93,41 @@ impl RedlockLocks {
             .with("store", &self.shared.shown)
     }
 
+    /// Asks for more time: what the nodes say, and whether they said it in time.
+    async fn prolong(&self, grant: &Grant, ttl: Duration) -> (Votes, bool) {
+        let (shared, sent) = (&self.shared, SystemClock.now());
+        let (number, identity) = (grant.fence.number(), Identity::current().encode());
+        let renewal = |heal| {
+            let work = Work::Renew { ttl: ttl + shared.drift, number, identity: identity.clone(), heal };
+            Op { key: grant.key.clone(), owner: grant.owner, mode: grant.mode, work }
+        };
+        let votes = self.decide(renewal(false)).await;
+        let in_time = !validity(ttl, SystemClock.now() - sent, drift(ttl)).is_zero();
+        if in_time && votes.tally.verdict() == Verdict::Yes {
+            shared.grants.prolong(grant.owner, &grant.key, sent + ttl);
+            // Ours without doubt: nodes that have restarted or were away get it, too, so that a lease outlives the
+            // restart of one node after the other.
+            if votes.absent {
+                shared.fan.ask(renewal(true), 0, &Arc::default());
+            }
+        }
+        (votes, in_time)
+    }
+
+    /// The grant of an owner that asks again, with all of its time. It asks for no other fence: nodes that the first attempt
+    /// did not reach would draw higher ones, which all would have to agree on.
+    async fn still_held(&self, req: &Acquire, owner: Owner) -> Option<Grant> {
+        let number = self.shared.grants.number(owner, &req.key).filter(|number| *number > req.floor)?;
+        let grant = Grant::new(req.key.clone(), owner, FencingToken::new(number, owner), req.mode, req.ttl);
+        let (votes, in_time) = self.prolong(&grant, req.ttl).await;
+        let verdict = votes.tally.verdict();
+        if verdict == Verdict::No {
+            // Lost: what the next attempt takes is not an older one's.
+            self.shared.grants.remove(owner, &req.key);
+        }
+        (in_time && verdict == Verdict::Yes).then_some(grant)
+    }
+
     /// Puts it to all nodes and listens until the outcome is certain; the rest is left to end by itself.
     async fn decide(&self, op: Op) -> Votes {
         let inbox = Arc::default();
@@ -137,6 +172,9 @@ impl LockBackend for RedlockLocks {
 
     async fn try_acquire(&self, req: &Acquire, owner: Owner) -> Result<Grant> {
         self.check(req)?;
+        if let Some(grant) = self.still_held(req, owner).await {
+            return Ok(grant);
+        }
         let waits = req.wait != Wait::No;
         let hearing = waits.then(|| {
             self.wake.register(&req.key, owner);
@@ -182,28 +220,14 @@ impl LockBackend for RedlockLocks {
         if let Err(error) = self.check_ttl(ttl) {
             return Renewal::Unknown(error);
         }
-        let (shared, sent) = (&self.shared, SystemClock.now());
-        let (number, identity) = (grant.fence.number(), Identity::current().encode());
-        let renewal = |heal| {
-            let work = Work::Renew { ttl: ttl + shared.drift, number, identity: identity.clone(), heal };
-            Op { key: grant.key.clone(), owner: grant.owner, mode: grant.mode, work }
-        };
-        let votes = self.decide(renewal(false)).await;
+        let (votes, in_time) = self.prolong(grant, ttl).await;
         match votes.tally.verdict() {
-            Verdict::Yes if validity(ttl, SystemClock.now() - sent, drift(ttl)).is_zero() => {
+            Verdict::Yes if in_time => Renewal::Renewed,
+            Verdict::Yes => {
                 Renewal::Unknown(self.failed("the nodes answered too late for this ttl", &grant.key, votes, false))
             }
-            Verdict::Yes => {
-                shared.grants.prolong(grant.owner, sent + ttl);
-                // Ours without doubt: nodes that have restarted or were away get it, too, so that a lease outlives the
-                // restart of one node after the other.
-                if votes.absent {
-                    shared.fan.ask(renewal(true), 0, &Arc::default());
-                }
-                Renewal::Renewed
-            }
             Verdict::No => {
-                shared.grants.remove(grant.owner);
+                self.shared.grants.remove(grant.owner, &grant.key);
                 Renewal::Lost
             }
             Verdict::Unknown | Verdict::Open => {
@@ -215,7 +239,7 @@ impl LockBackend for RedlockLocks {
     /// `Released` if a quorum had it as ours until now; `NotHeld` if so many did not that there was no quorum.
     async fn release(&self, grant: &Grant) -> Result<Released> {
         // Agreed or written back, a quorum has the fence already.
-        let known = self.shared.grants.remove(grant.owner) || self.shared.write_back;
+        let known = self.shared.grants.remove(grant.owner, &grant.key) || self.shared.write_back;
         if planted!("redlock-release-to-minority") {
             let asked = self.shared.nodes[0].tell(&EVICT, &self.shared.names.evict(&grant.key)).await;
             return asked.map(|_| Released::Released).map_err(|fault| fault.into_error("redlock", true));

@@ -151,7 +151,7 @@ impl Node {
         let run = field(&greeting.info, "run_id").unwrap_or_default().to_owned();
         let heard = Some(self.heard.load(Ordering::Relaxed)).filter(|at| *at > 0);
         let heard = heard.map(|at| BootTime::from_boot(Duration::from_nanos(at)));
-        state.trust.met(&run, uptime(&greeting.info), greeting.asked, heard);
+        state.trust.met(&run, uptime(&greeting.info), greeting.answered, heard);
         let left = state.trust.left(SystemClock.now());
         if !state.run.is_empty() && state.run != run && !left.is_zero() {
             let left = text::duration(left);

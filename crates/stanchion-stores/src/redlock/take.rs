@@ -74,7 +74,7 @@ struct Taking<'a> {
 impl Drop for Taking<'_> {
     fn drop(&mut self) {
         // An owner that holds the lock already, and asks again in vain, must not lose what it has.
-        if !self.granted && !self.shared.grants.lives(self.owner) {
+        if !self.granted && !self.shared.grants.lives(self.owner, &self.req.key) {
             give_back(self);
         }
     }
@@ -116,7 +116,7 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
     let write_back = shared.write_back || req.mode == Mode::Shared;
     let mut attempt = Attempt::new(shared.nodes.len(), req.ttl, drift(req.ttl), sent, req.floor, write_back)
         .spread(owner.nonce() % 64);
-    let ask = shared.grants.number(owner).unwrap_or_else(|| shared.names.guess(&req.key, req.floor));
+    let ask = shared.grants.number(owner, &req.key).unwrap_or_else(|| shared.names.guess(&req.key, req.floor));
     let mut taking = Taking {
         shared,
         req,
@@ -153,7 +153,7 @@ async fn once(shared: &Arc<Shared>, req: &Acquire, owner: Owner, identity: &str)
             Next::Granted(number) => {
                 taking.granted = true;
                 shared.names.saw(&req.key, number);
-                shared.grants.add(owner, sent + req.ttl, number, number == ask);
+                shared.grants.add(owner, &req.key, sent + req.ttl, number, number == ask);
                 if !shared.write_back && attempt.round() == 0 {
                     taking.tell_later(number);
                 }

@@ -4,6 +4,7 @@
 mod bad_input;
 mod cluster;
 mod faults;
+mod forgets;
 mod guard;
 mod kills;
 mod tls;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use stanchion_core::{Acquire, LockBackend, Owner, Page, Released};
 use stanchion_testkit::conformance::{Client, StoreFactory, leases, locks, run_all};
 use stanchion_testkit::engines::Redis;
-use stanchion_testkit::{FaultProxy, Protocol};
+use stanchion_testkit::{FaultProxy, Protocol, eventually};
 use tokio::time::Instant;
 
 use crate::common::{factory_of, key, open, refused, request};
@@ -110,6 +110,39 @@ async fn fences_by_time_conform_as_well() {
     run_all(&factory(5, "&fence=time").await, &[locks::CASES, leases::CASES], &except).await;
 }
 
+/// Makes a node believe that this was its highest fence so far.
+async fn knows(server: &Redis, fence: u64) {
+    let known = format!("{fence:016}");
+    let shards: Vec<String> = (0..SHARDS).map(|shard| format!("{{stanchion}}:redlock-fence:{shard}")).collect();
+    let words = shards.iter().flat_map(|shard| [shard.as_str(), known.as_str()]);
+    plain(server, &["MSET"].into_iter().chain(words).collect::<Vec<_>>()).await;
+}
+
+/// Two nodes have lost the lock and would draw higher fences; the three others have it, whoever answers first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_holder_that_asks_again_keeps_its_fence_whatever_the_others_know() {
+    let nodes = Nodes::start(5).await;
+    let ours = nodes.open().await;
+    for round in 1..=20_u64 {
+        // A lock of its own: what a slow node has of the round before would be taken for this one's, or be in its way.
+        let (wanted, owner) = (request(&format!("k{round}")), Owner::random());
+        let place = format!("{{stanchion}}:redlock:k{round}");
+        let grant = ours.try_acquire(&wanted, owner).await.unwrap();
+        for server in &nodes.servers {
+            // A grant waits for three of them only.
+            let has_it = || async { plain(server, &["EXISTS", &place]).await == redis::Value::Int(1) };
+            eventually(PATIENCE, "the node has it", has_it).await;
+        }
+        for server in &nodes.servers[3..] {
+            plain(server, &["DEL", &place]).await;
+            knows(server, grant.fence.number() + 1000).await;
+        }
+        let again = ours.try_acquire(&wanted, owner).await.unwrap();
+        assert_eq!(again.fence, grant.fence, "round {round}");
+        assert_eq!(ours.release(&again).await.unwrap(), Released::Released);
+    }
+}
+
 /// The nodes know of different fences, so each draws a number of its own, and only the holder knows which one it got.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_holder_is_listed_with_its_own_fence_or_none_and_soon_with_its_own() {
@@ -119,10 +152,7 @@ async fn a_holder_is_listed_with_its_own_fence_or_none_and_soon_with_its_own() {
     for round in 0..20_u64 {
         for (node, server) in (0..).zip(&nodes.servers) {
             // Above all clocks, so that the numbers follow from these.
-            let known = format!("{:016}", 200_000_000_000_000 + 1000 * round + 10 * ((node + round) % 5));
-            let shards: Vec<String> = (0..SHARDS).map(|shard| format!("{{stanchion}}:redlock-fence:{shard}")).collect();
-            let words = shards.iter().flat_map(|shard| [shard.as_str(), known.as_str()]);
-            plain(server, &["MSET"].into_iter().chain(words).collect::<Vec<_>>()).await;
+            knows(server, 200_000_000_000_000 + 1000 * round + 10 * ((node + round) % 5)).await;
         }
         let grant = ours.try_acquire(&request("k"), Owner::random()).await.unwrap();
         let until = Instant::now() + PATIENCE;

@@ -114,18 +114,7 @@ async fn step(
             let mode = asker.held.as_ref().map_or(wanted, |grant| grant.mode);
             let free = held.is_empty() || mode == Mode::Shared && held.iter().all(|mode| *mode == Mode::Shared);
             match (locks.try_acquire(&in_mode(key, mode), asker.owner).await, &asker.held) {
-                // The same one. Nodes that have to agree on it may do so a little later, on a higher one; for how long at most
-                // is another case's question.
-                (Ok(grant), Some(before)) => {
-                    let (now, then) = (grant.fence, before.fence);
-                    asker.held = Some(grant);
-                    *highest = now.number().max(*highest);
-                    if now.nonce() == then.nonce() && now.number() >= then.number() {
-                        Ok(())
-                    } else {
-                        Err(format!("a holder that asks again gets {now:?} after {then:?}"))
-                    }
-                }
+                (Ok(grant), Some(before)) => same("the fence of a holder that asks again", &grant.fence, &before.fence),
                 (Ok(grant), None) if free && grant.fence.number() > *highest => {
                     *highest = grant.fence.number();
                     asker.held = Some(grant);
