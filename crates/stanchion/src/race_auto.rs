@@ -23,7 +23,7 @@ pub(crate) struct AutoArgs {
     #[arg(long, value_name = "FILE", requires = "auto")]
     save_spec: Option<PathBuf>,
     /// With --auto: the command that starts an MCP server on standard input and output, after --
-    #[arg(last = true, value_name = "COMMAND", requires = "auto", required_unless_present_any = ["spec", "url"])]
+    #[arg(last = true, value_name = "COMMAND", requires = "auto")]
     command: Vec<String>,
 }
 
@@ -39,6 +39,11 @@ impl AutoArgs {
         words.extend(self.url.iter().flat_map(|url| ["--url".to_owned(), url.clone()]));
         words.extend(self.env.iter().flat_map(|(name, value)| ["--env".to_owned(), format!("{name}={value}")]));
         words
+    }
+
+    /// Nothing is named that could be raced.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.auto && self.command.is_empty() && self.url.is_empty()
     }
 
     /// The command, which comes last.

@@ -26,6 +26,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// Larger files are not read.
 const FILE_MAX: u64 = 64 << 20;
 
+const USAGE: &str = "stanchion race [OPTIONS] <SPEC.toml>
+       stanchion race --auto [OPTIONS] -- <COMMAND>...
+       stanchion race --auto [OPTIONS] --url <URL>";
 const EXAMPLES: &str = "\
 Examples:
   stanchion race probe.toml                         until a race is found, or the limits of the file are reached
@@ -48,7 +51,7 @@ Processes are started only as the file says, and requests go to this machine onl
 
 /// What `race` can be told.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct RaceArgs {
     /// The specification
     #[arg(value_name = "SPEC.toml", required_unless_present = "auto")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Result, busy};
+use crate::{Result, pause};
 
 /// `sound` appends · `racy` reads, changes and writes back · `private` keeps them in memory · `short` lists five · `last` keeps one ·
 /// `hang`, `crash`, `garbage` do so when something is added · `fickle` lists all but the last every second time · `forgets` every ninth · `mute` has no tools.
@@ -35,7 +35,7 @@ pub(crate) fn notes(file: &Path, how: &str) -> Result<()> {
                     "last" => own = vec![text.to_owned()],
                     "racy" => {
                         let mut all = read();
-                        busy(Duration::from_millis(3));
+                        pause(Duration::from_millis(30));
                         all.push(text.to_owned());
                         let staged = file.with_extension(std::process::id().to_string());
                         std::fs::write(&staged, all.join("\n"))?;

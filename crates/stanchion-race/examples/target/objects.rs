@@ -1,39 +1,68 @@
 //! A register, a set and a lock in memory over HTTP; sound, or each with the mistake that is made most often.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Result, busy, serve};
+use crate::{Result, serve};
 
 #[derive(Default)]
 struct Objects {
-    /// Two copies; racy, they are written one after the other, and read in turn.
+    /// The value and its copy; racy, they are written one after the other.
     register: [Value; 2],
-    reads: usize,
     set: BTreeSet<String>,
     holder: Option<String>,
 }
 
-fn lock(objects: &Mutex<Objects>) -> MutexGuard<'_, Objects> {
-    objects.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `GET`, `PUT /register` · `GET`, `POST /set` · `POST`, `DELETE /lock`. Racy, a write is seen and then not seen until it is done, and
-/// who inserts or locks looks first.
+/// Between the two steps of a mistake. It stays open while others still come, so that they come into it however busy the
+/// machine is; to one call after the other it is only slow.
+#[derive(Default)]
+struct Window {
+    calls: Mutex<u64>,
+    more: Condvar,
+}
+
+impl Window {
+    const QUIET: Duration = Duration::from_millis(80);
+
+    fn enter(&self) {
+        *lock(&self.calls) += 1;
+        self.more.notify_all();
+    }
+
+    fn stay_open(&self) {
+        let mut calls = lock(&self.calls);
+        loop {
+            let seen = *calls;
+            let waited = self.more.wait_timeout_while(calls, Self::QUIET, |calls| *calls == seen);
+            let (now, quiet) = waited.unwrap_or_else(PoisonError::into_inner);
+            if quiet.timed_out() {
+                return;
+            }
+            calls = now;
+        }
+    }
+}
+
+/// `GET`, `PUT /register` · `GET`, `POST /set` · `POST`, `DELETE /lock`. Racy, who reads while a value is written gets a value that
+/// nobody wrote, and who inserts or locks looks first.
 pub(crate) fn objects(port: &str, is_sound: bool) -> Result<()> {
-    let objects = Arc::new(Mutex::new(Objects::default()));
+    let (objects, window) = (Arc::new(Mutex::new(Objects::default())), Arc::new(Window::default()));
     serve(port, move |method, path, body| {
         let asked: Value = serde_json::from_str(body).unwrap_or_default();
         let named = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
-        let pause = || busy(Duration::from_millis(4));
+        window.enter();
         match (method, path) {
             ("GET", "/register") => {
-                let mut objects = lock(&objects);
-                objects.reads += 1;
-                (200, json!({"value": objects.register[objects.reads % 2]}).to_string())
+                let [value, copy] = lock(&objects).register.clone();
+                let value = if value == copy { value } else { json!(format!("{value} and {copy}")) };
+                (200, json!({"value": value}).to_string())
             }
             ("PUT", _) => {
                 let value = asked["value"].clone();
@@ -41,7 +70,7 @@ pub(crate) fn objects(port: &str, is_sound: bool) -> Result<()> {
                     lock(&objects).register = [value.clone(), value];
                 } else {
                     lock(&objects).register[0] = value.clone();
-                    pause();
+                    window.stay_open();
                     lock(&objects).register[1] = value;
                 }
                 (200, "{}".into())
@@ -53,7 +82,7 @@ pub(crate) fn objects(port: &str, is_sound: bool) -> Result<()> {
                     lock(&objects).set.insert(value)
                 } else {
                     let is_new = !lock(&objects).set.contains(&value);
-                    pause();
+                    window.stay_open();
                     lock(&objects).set.insert(value);
                     is_new
                 };
@@ -71,7 +100,7 @@ pub(crate) fn objects(port: &str, is_sound: bool) -> Result<()> {
                     if lock(&objects).holder.is_some() {
                         return (409, "{}".into());
                     }
-                    pause();
+                    window.stay_open();
                     lock(&objects).holder = Some(who);
                 }
                 (200, "{}".into())

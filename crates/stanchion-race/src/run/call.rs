@@ -65,11 +65,7 @@ impl Prepared {
         ready.send_modify(|count| *count += 1);
         let release = released.wait_for(Option::is_some).await.ok().and_then(|at| *at);
         let Some(release) = release else { return Err("the round was given up".into()) };
-        let before = match fault {
-            Some(Fault::Delay { before_us, .. }) => before_us,
-            _ => 0,
-        };
-        let delay = us(self.step.delay_us + before);
+        let delay = self.step.waits();
         if !delay.is_zero() {
             sleep_until(release + delay).await;
         }

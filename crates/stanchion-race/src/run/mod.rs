@@ -27,10 +27,10 @@ use crate::schedule::{Schedule, Shrink, candidates};
 use crate::spec::{Call, Spec};
 use crate::verdict::{Found, Minimal, Outcome, Verdict};
 
-/// A smaller schedule is tried so often before it counts as harmless.
-const TRIES: u32 = 3;
 /// More schedules are not tried to find a smaller one.
 const SHRINKS_MAX: u32 = 60;
+/// How often a smaller schedule is tried before it counts as too small.
+const TRIES: u32 = 3;
 
 /// So many calls are made one after the other to doubt a race.
 const ALONE_MAX: usize = 200;
@@ -214,25 +214,24 @@ async fn shrink(ground: &Ground<'_>, played: &Played, judged: &Judged) -> Minima
     let mut plays = 0;
     for pass in Shrink::ALL {
         'smaller: loop {
-            for candidate in candidates(&best.schedule, pass) {
-                for _ in 0..TRIES {
-                    let spent = ground.sent.load(Ordering::Relaxed) + candidate.steps.len() > most;
-                    if plays >= SHRINKS_MAX || spent || ground.time_left().is_zero() {
-                        return best;
-                    }
-                    plays += 1;
-                    ground.watch.played();
-                    match play(ground, &candidate, Mode::Race).await {
-                        Ok(played) => {
-                            let judged = judge(ground.spec, &played);
-                            if !judged.violations.is_empty() {
-                                best = Minimal::new(ground.spec, &played, &judged.violations);
-                                continue 'smaller;
-                            }
+            // All of them once before any a second time: which of them shows it soon is not known.
+            for candidate in (0..TRIES).flat_map(|_| candidates(&best.schedule, pass)) {
+                let spent = ground.sent.load(Ordering::Relaxed) + candidate.steps.len() > most;
+                if plays >= SHRINKS_MAX || spent || ground.time_left().is_zero() {
+                    return best;
+                }
+                plays += 1;
+                ground.watch.played();
+                match play(ground, &candidate, Mode::Race).await {
+                    Ok(played) => {
+                        let judged = judge(ground.spec, &played);
+                        if !judged.violations.is_empty() {
+                            best = Minimal::new(ground.spec, &played, &judged.violations);
+                            continue 'smaller;
                         }
-                        Err(Stop::OutOfTime) => return best,
-                        Err(Stop::Inconclusive(why)) => tracing::debug!(why, "a smaller schedule shows nothing"),
                     }
+                    Err(Stop::OutOfTime) => return best,
+                    Err(Stop::Inconclusive(why)) => tracing::debug!(why, "a smaller schedule shows nothing"),
                 }
             }
             break;

@@ -233,6 +233,12 @@ impl Scene<'_, '_> {
         }
         let waiting = schedule.steps.len();
         drop(all_ready.wait_for(|count| *count >= waiting).await);
+        for (i, instance) in self.instances.iter().enumerate() {
+            let at_once = schedule.steps.iter().filter(|step| step.instance == i && step.waits().is_zero()).count();
+            if let Some(link) = instance.link().await {
+                link.together(at_once);
+            }
+        }
         let began = Instant::now();
         release.send_replace(Some(began));
         let mut records = Vec::new();
@@ -241,6 +247,12 @@ impl Scene<'_, '_> {
             let record = ended.map_err(Stop::Inconclusive)?;
             self.ground.watch.ended(&record);
             records.push(record);
+        }
+        for instance in &self.instances {
+            // A call that was never made is not waited for any longer.
+            if let Some(link) = instance.link().await {
+                link.together(0);
+            }
         }
         records.sort_by_key(|record| record.n);
         Ok((began, records))

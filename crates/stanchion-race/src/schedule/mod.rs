@@ -7,6 +7,8 @@ mod shrink;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::file::ScheduleError;
@@ -117,6 +119,17 @@ impl Fault {
             Self::Pause { .. } => "pause",
             Self::Kill { .. } => "kill",
         }
+    }
+}
+
+impl Step {
+    /// How long after the release its request is sent.
+    pub(crate) const fn waits(&self) -> Duration {
+        let before_us = match self.fault {
+            Some(Fault::Delay { before_us, .. }) => before_us,
+            _ => 0,
+        };
+        Duration::from_micros(self.delay_us.saturating_add(before_us))
     }
 }
 

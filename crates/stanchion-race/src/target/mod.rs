@@ -127,6 +127,15 @@ impl Link {
         }
     }
 
+    /// The next `calls` are made at one moment. Connections of their own need not be told.
+    pub(crate) fn together(&self, calls: usize) {
+        match self {
+            Self::Stdio(link) => link.together(calls),
+            #[cfg(feature = "http")]
+            Self::McpHttp(_) | Self::Http(_) => {}
+        }
+    }
+
     /// Asks, and waits for the answer; or cuts the connection so long after the request.
     pub(crate) async fn ask(&self, asked: &Asked, ready: Ready, cut_after: Option<Duration>) -> Reply {
         match (self, asked) {

@@ -13,9 +13,24 @@ use super::{ANSWER_MAX, Reply, rpc, shown};
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    to: mpsc::UnboundedSender<Vec<u8>>,
+    to: mpsc::UnboundedSender<Out>,
     waiting: Waiting,
     next: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Out {
+    Line(Vec<u8>),
+    /// So many of the next lines are written as one.
+    Together(usize),
+}
+
+impl Out {
+    fn line(message: &Value) -> Self {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        Self::Line(line)
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -93,10 +108,13 @@ impl Link {
     }
 
     fn send(&self, message: &Value) {
-        let mut line = message.to_string().into_bytes();
-        line.push(b'\n');
         // Whoever waits is told by the reader that the process has ended.
-        self.to.send(line).ok();
+        self.to.send(Out::line(message)).ok();
+    }
+
+    /// The next `calls` arrive together, however far apart a busy machine wakes those who make them.
+    pub(super) fn together(&self, calls: usize) {
+        self.to.send(Out::Together(calls)).ok();
     }
 
     pub(super) fn trouble(&self) -> Option<String> {
@@ -106,19 +124,27 @@ impl Link {
     }
 }
 
-async fn write(mut to: ChildStdin, mut lines: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(mut bytes) = lines.recv().await {
-        // What waits is written at once: calls that are released together arrive together.
-        while let Ok(more) = lines.try_recv() {
-            bytes.extend_from_slice(&more);
+async fn write(mut to: ChildStdin, mut queue: mpsc::UnboundedReceiver<Out>) {
+    let (mut bytes, mut expected) = (Vec::new(), 0);
+    while let Some(next) = queue.recv().await {
+        match next {
+            Out::Together(calls) => expected = calls,
+            Out::Line(line) => {
+                bytes.extend_from_slice(&line);
+                expected = expected.saturating_sub(1);
+            }
+        }
+        if expected > 0 || !queue.is_empty() || bytes.is_empty() {
+            continue;
         }
         if to.write_all(&bytes).await.is_err() || to.flush().await.is_err() {
             return;
         }
+        bytes.clear();
     }
 }
 
-async fn read(from: ChildStdout, waiting: Waiting, to: mpsc::UnboundedSender<Vec<u8>>) {
+async fn read(from: ChildStdout, waiting: Waiting, to: mpsc::UnboundedSender<Out>) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     let most = u64::try_from(ANSWER_MAX).unwrap_or(u64::MAX);
@@ -143,9 +169,7 @@ async fn read(from: ChildStdout, waiting: Waiting, to: mpsc::UnboundedSender<Vec
         };
         if message.get("method").is_some() {
             if message.get("id").is_some() {
-                let mut answer = rpc::answer_to(&message).to_string().into_bytes();
-                answer.push(b'\n');
-                to.send(answer).ok();
+                to.send(Out::line(&rpc::answer_to(&message))).ok();
             }
             continue;
         }

@@ -73,6 +73,9 @@ pub(super) fn check(args: &RaceArgs) -> Result<(), String> {
         };
         return Err(format!("error: {} cannot be written: {why}", path.display()));
     }
+    if args.auto.is_empty() {
+        return Err("error: --auto needs the command of a server after `--`, or --url".to_owned());
+    }
     Ok(())
 }
 

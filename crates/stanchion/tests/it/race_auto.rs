@@ -116,3 +116,10 @@ fn a_hundred_seeds_find_the_official_server_and_neither_ours_nor_the_guarded_one
         }
     }
 }
+
+#[test]
+fn without_anything_to_race_it_says_what_is_missing() {
+    let home = Home::new();
+    home.output(&["race"]).exits(2).says("stanchion race --auto [OPTIONS] -- <COMMAND>...");
+    home.output(&["race", "--auto"]).exits(2).says("--auto needs the command of a server after `--`, or --url");
+}
