@@ -3,7 +3,8 @@
 mod places;
 mod subjects;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -75,8 +76,11 @@ pub(crate) fn hits(
     let done = AtomicUsize::new(0);
     let mut facts = Facts::new(deployment, because, schema.clone());
     (0..program.len()).for_each(|file| facts.schema.add_code(program.module(file)));
-    let each = portions(program).into_par_iter().flat_map_iter(|files| {
-        let mut engine = Engine::new(program, models, files.clone());
+    let mut portions = portions(program);
+    portions.sort_by_cached_key(|files| Reverse(weight(program, files)));
+    // One by one, the heaviest first: else a thread would still be at one when the others have nothing left.
+    let each = portions.into_iter().par_bridge().map(|files| {
+        let (first, mut engine) = (files.start, Engine::new(program, models, files.clone()));
         let all: Vec<Judged> = files
             .map(|file| {
                 let judged = judged(&mut engine, program, file, &facts);
@@ -84,10 +88,11 @@ pub(crate) fn hits(
                 judged
             })
             .collect();
-        all
+        (first, all)
     });
+    let each: BTreeMap<usize, Vec<Judged>> = each.collect();
     let (mut learned, mut all) = (Learned::default(), Hits::default());
-    for (file, judged) in each.collect::<Vec<_>>().into_iter().enumerate() {
+    for (file, judged) in each.into_values().flatten().enumerate() {
         learned.add(judged.learned);
         all.found.extend(judged.found);
         all.subjects.extend(judged.subjects);
@@ -135,6 +140,11 @@ fn portions(program: &Program) -> Vec<Range<usize>> {
     all
 }
 
+/// About how long it takes.
+fn weight(program: &Program, files: &Range<usize>) -> usize {
+    files.clone().flat_map(|file| &program.module(file).functions).map(|function| function.body.len()).sum()
+}
+
 fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts) -> Judged {
     let mut all = Judged::default();
     let mut known: BTreeMap<Way, usize> = BTreeMap::new();
@@ -143,10 +153,17 @@ fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts
         subjects::of(&trace, &mut all.subjects);
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
-            let at = *known.entry((key(&hit), hit.resource.clone(), hit.calls.clone())).or_insert_with(|| {
-                all.found.push((hit, Callers::new()));
-                all.found.len() - 1
-            });
+            let at = match known.entry((key(&hit), hit.resource.clone(), hit.calls.clone())) {
+                btree_map::Entry::Vacant(new) => {
+                    all.found.push((hit, Callers::new()));
+                    *new.insert(all.found.len() - 1)
+                }
+                btree_map::Entry::Occupied(old) => {
+                    let at = *old.get();
+                    all.found.get_mut(at).into_iter().for_each(|(known, _)| known.comes_also_by(hit.frames.clone()));
+                    at
+                }
+            };
             if trace.root.entry != Entry::Loose
                 && let Some((_, callers)) = all.found.get_mut(at)
             {
@@ -161,6 +178,8 @@ fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts
 mod bounds_tests;
 #[cfg(test)]
 mod models_tests;
+#[cfg(test)]
+mod ways_tests;
 
 #[cfg(test)]
 mod tests {

@@ -192,6 +192,25 @@ impl Finding {
         self.marks.suppressed.is_none() && self.marks.known != Some(true)
     }
 
+    /// Whether somebody who reads the other one knows this one, but for the ways to it.
+    fn is_told_by(&self, other: &Self) -> bool {
+        (&self.path, self.line, self.end_line, self.code, &self.function, &self.resource)
+            == (&other.path, other.line, other.end_line, other.code, &other.function, &other.resource)
+    }
+
+    /// Other ways to the same line: each of them has to be closed, too.
+    fn tells_also(&mut self, flow: Vec<Step>) {
+        for step in flow {
+            if self.flow.len() >= STEPS_MOST {
+                return;
+            }
+            let same = |known: &Step| (known.role, known.line, &known.path) == (step.role, step.line, &step.path);
+            if !self.flow.iter().any(same) {
+                self.flow.push(step);
+            }
+        }
+    }
+
     fn digest(&self, statement: &str) -> String {
         let mut hash = Sha256::new();
         for part in [self.code, &self.path, &self.function, &self.resource, statement] {
@@ -203,8 +222,11 @@ impl Finding {
     }
 }
 
-/// Puts findings in order (path, line, code), keeps one of those that say the same of the same line (the surest), and gives
-/// each its fingerprint: the first 16 hex digits of SHA-256 over code, path, function, resource and statement, without
+/// Steps that are added from others at the same line.
+const STEPS_MOST: usize = 128;
+
+/// Puts findings in order (path, line, code), keeps one of those that say the same of the same line (the surest) with the
+/// ways of all, and gives each its fingerprint: the first 16 hex digits of SHA-256 over code, path, function, resource and statement, without
 /// regard to white space. The second of two equal ones gets `#2`.
 ///
 /// ```
@@ -217,9 +239,12 @@ impl Finding {
 /// ```
 pub fn finish(findings: &mut Vec<Finding>, sources: Sources<'_>) {
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
-    findings.dedup_by(|a, b| {
-        (&a.path, a.line, a.end_line, a.code, &a.function, &a.resource)
-            == (&b.path, b.line, b.end_line, b.code, &b.function, &b.resource)
+    findings.dedup_by(|again, kept| {
+        let same = again.is_told_by(kept);
+        if same {
+            kept.tells_also(std::mem::take(&mut again.flow));
+        }
+        same
     });
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut lines = Lines::default();

@@ -5,6 +5,11 @@
 
 pub(crate) mod each;
 
+use smol_str::SmolStr;
+
+/// A word of a program. Nearly all are short, and then they need no memory of their own.
+pub(crate) type Text = SmolStr;
+
 /// Where something stands; lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Span {
@@ -169,7 +174,6 @@ pub(crate) struct Function {
     /// Names of outer scopes that it assigns to: Python's `global` and `nonlocal`.
     pub(crate) outer: Vec<String>,
     /// The return type as written.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a fact of the language that no rule needs yet"))]
     pub(crate) returns: Option<String>,
     /// Where.
     pub(crate) span: Span,
@@ -192,11 +196,11 @@ pub(crate) struct Param {
 #[derive(Debug, Clone)]
 pub(crate) enum Pattern {
     /// A variable.
-    Name(String),
+    Name(Text),
     /// A field or an element: `this.count`, `table[key]`, `*pointer`.
     Place(Box<Expr>),
     /// `{a, b: c}`; a Python dictionary pattern; a Rust struct pattern.
-    Object(Vec<(String, Pattern)>),
+    Object(Vec<(Text, Pattern)>),
     /// `[a, b]`, `(a, b)`; Go's several results; Rust's `Some(a)` (the name is left out).
     List(Vec<Pattern>),
     /// `...rest` inside one of those.
@@ -228,7 +232,7 @@ pub(crate) enum StmtKind {
     /// An expression for its effect.
     Expr(Expr),
     /// `a = b = value`; `op`: the operator of `a += value` without `=`, or [`DECLARES`]. Other declarations, too.
-    Assign { to: Vec<Pattern>, value: Expr, op: Option<String> },
+    Assign { to: Vec<Pattern>, value: Expr, op: Option<Text> },
     /// `return`.
     Return(Option<Expr>),
     /// `throw`, `raise`, `panic!`.
@@ -317,7 +321,7 @@ pub(crate) struct Expr {
 #[derive(Debug, Clone)]
 pub(crate) enum ExprKind {
     /// A variable. `undefined` is [`ExprKind::Null`].
-    Name(String),
+    Name(Text),
     /// `this`, `self`, Go's receiver.
     This,
     /// `super`, `super()`.
@@ -327,13 +331,13 @@ pub(crate) enum ExprKind {
     /// A template or f-string: strings and holes in order. Also what is joined by `+` where one side is a string.
     Template(Vec<Expr>),
     /// A number as written.
-    Num(String),
+    Num(Text),
     /// A truth value.
     Bool(bool),
     /// `null`, `None`, `nil`, `undefined`.
     Null,
     /// `of.name`; Rust's and Go's `a::b`, `pkg.Name`.
-    Member { of: Box<Expr>, name: String },
+    Member { of: Box<Expr>, name: Text },
     /// `of[index]`.
     Index { of: Box<Expr>, index: Box<Expr> },
     /// `callee(args)`; `new callee(args)`; Rust's macros with their arguments; a tagged template with its template as argument.
@@ -347,17 +351,17 @@ pub(crate) enum ExprKind {
     /// A class as a value.
     Class(ClassId),
     /// `{key: value}`, a dictionary, a Go or Rust struct (then with its type's name as `of`).
-    Object { of: Option<String>, fields: Vec<(Option<String>, Expr)> },
+    Object { of: Option<Text>, fields: Vec<(Option<Text>, Expr)> },
     /// Array, list, tuple, set; also comprehensions' elements come here.
     List(Vec<Expr>),
     /// `left op right`; `op` as written, but `&&`, `||`, `==`, `!=`, `!`, `in`, `??` in every language.
-    Binary { op: String, left: Box<Expr>, right: Box<Expr> },
+    Binary { op: Text, left: Box<Expr>, right: Box<Expr> },
     /// `op of`: `!`, `-`, `typeof`, `*`, `&`.
-    Unary { op: String, of: Box<Expr> },
+    Unary { op: Text, of: Box<Expr> },
     /// `test ? then : other`.
     Cond { test: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
     /// An assignment as an expression; `i++` is `i += 1`.
-    Assign { to: Box<Pattern>, value: Box<Expr>, op: Option<String> },
+    Assign { to: Box<Pattern>, value: Box<Expr>, op: Option<Text> },
     /// `...of`, `*args`, `**kwargs`.
     Spread(Box<Expr>),
     /// Rust's `?`.
@@ -388,7 +392,7 @@ pub(crate) struct Call {
 #[derive(Debug, Clone)]
 pub(crate) struct Arg {
     /// The keyword in `f(name=value)`.
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Text>,
     /// The value; `...x` is [`ExprKind::Spread`].
     pub(crate) value: Expr,
 }

@@ -399,6 +399,7 @@ mod tests {
         "file.rename",
         "file.open",
         "file.handle",
+        "file.stream",
         "file.temp",
         "file.save",
         "file.options",

@@ -131,7 +131,7 @@ pub fn audit_and_tell(
     let (done, total) = (AtomicUsize::new(0), code.len());
     let tick = |doing| tell(Progress { doing, done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
     let findings = threads()?.install(|| {
-        let modules = code.par_iter().map(|file| {
+        let modules = code.par_iter().with_max_len(1).map(|file| {
             let module = file.dialect.and_then(|dialect| lower(dialect, &file.text));
             tick("parsing");
             module
@@ -288,7 +288,7 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
     flow.extend(hit.window.map(|site| step(Role::Window, site, "others can run here")));
     flow.push(step(Role::Write, hit.write, ""));
     // Where the two are put together: what has to be done as one.
-    let calls = hit.calls.iter().flat_map(|(read, write)| [*read, *write]);
+    let calls = hit.calls.iter().flat_map(|(read, write)| [*read, *write]).chain(hit.frames.iter().copied());
     let calls: BTreeSet<Site> = calls.filter(|call| *call != hit.write && Some(*call) != hit.read).collect();
     flow.extend(calls.into_iter().map(|call| step(Role::Call, call, "")));
     let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);

@@ -1,4 +1,4 @@
-// also: RC302
+// also: RC107, RC302
 package state
 
 import (

@@ -19,6 +19,6 @@ export function run(path: string, work: () => void) {
   try {
     work();
   } finally {
-    if (taken) fs.rmdirSync(path);
+    if (taken) fs.rmdirSync(path); // expect: RC202
   }
 }

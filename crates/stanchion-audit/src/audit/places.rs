@@ -7,7 +7,7 @@ use crate::engine::Site;
 use crate::rules::{Hit, like};
 
 /// Calls that one hit shows.
-const CALLS_MOST: usize = 8;
+const CALLS_MOST: usize = 64;
 
 /// One hit for each race. A function that reads or writes whatever it is given has no race of its own: its callers have,
 /// each for itself.
@@ -45,6 +45,7 @@ fn merged(group: Vec<Found>) -> Option<Found> {
     let (mut hit, mut callers): (Hit, Callers) = group.next()?;
     for (other, more) in group {
         callers.extend(more);
+        hit.comes_also_by(other.frames);
         for calls in other.calls {
             if hit.calls.len() < CALLS_MOST && !hit.calls.contains(&calls) {
                 hit.calls.push(calls);

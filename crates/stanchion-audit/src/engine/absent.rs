@@ -1,21 +1,25 @@
 //! Which arm of a condition is for something that was not found.
 
-use crate::hir::{Expr, ExprKind};
+use std::rc::Rc;
+
+use super::value::{Origins, Scope as Vars, Shape};
+use super::{Engine, Event, Kind, What};
+use crate::hir::{Expr, ExprKind, Param, Pattern};
 
 /// Conditions inside of conditions.
 const DEEP: u32 = 8;
 
-/// Whether a condition holds when nothing was found; nothing if it does not say.
-pub(super) fn if_absent(cond: &Expr) -> Option<bool> {
-    asks(cond, DEEP)
+/// Whether a condition holds when nothing was found; nothing if it does not say. A call says so if it is known to ask for it.
+pub(super) fn if_absent(cond: &Expr, is_check: bool) -> Option<bool> {
+    asks(cond, is_check, DEEP)
 }
 
-fn asks(cond: &Expr, deep: u32) -> Option<bool> {
+fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
     let deep = deep.checked_sub(1)?;
     match &cond.kind {
-        ExprKind::Unary { op, of } if op == "!" || op == "not" => asks(of, deep).map(|absent| !absent),
+        ExprKind::Unary { op, of } if op == "!" || op == "not" => asks(of, is_check, deep).map(|absent| !absent),
         ExprKind::Binary { op, left, right } => {
-            asks(left, deep)?;
+            asks(left, is_check, deep)?;
             match (op.as_str(), &right.kind) {
                 ("==" | "===", _) if is_nothing(right) => Some(true),
                 ("!=" | "!==" | ">", _) if is_nothing(right) => Some(false),
@@ -26,7 +30,31 @@ fn asks(cond: &Expr, deep: u32) -> Option<bool> {
         }
         // What is there is true.
         ExprKind::Name(_) | ExprKind::Member { .. } | ExprKind::Index { .. } => Some(false),
+        ExprKind::Call(_) | ExprKind::Await(_) if is_check => Some(false),
         _ => None,
+    }
+}
+
+impl Engine<'_> {
+    /// A parameter that is a constant here, and makes this part of a condition false.
+    pub(super) fn is_refused_by_caller(&self, part: &Expr, scope: &Rc<Vars>) -> bool {
+        let (of, wanted) = match &part.kind {
+            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
+            _ => (part, false),
+        };
+        let ExprKind::Name(name) = &of.kind else { return false };
+        let is_it = |param: &Param| matches!(&param.pattern, Pattern::Name(param) if param == name);
+        let frame = self.frames.last().and_then(|frame| self.module(frame.file).functions.get(frame.function));
+        frame.is_some_and(|function| function.params.iter().any(is_it))
+            && matches!(scope.find(name), Some((found, _)) if matches!(found.value.shape, Shape::Bool(is) if is == wanted))
+    }
+
+    /// Whether it was only asked for keys.
+    pub(super) fn is_check(&self, guard: &Origins) -> bool {
+        let asks = |event: &Event| {
+            matches!(event.what, What::Check) && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Key)
+        };
+        !guard.is_empty() && guard.iter().all(|id| self.event(id).is_some_and(asks))
     }
 }
 
@@ -48,15 +76,25 @@ mod tests {
     fn asked(text: &str) -> Option<bool> {
         let module = lower(Dialect::of("a.ts").unwrap(), &format!("if ({text}) f();")).unwrap();
         let StmtKind::If { cond, .. } = &module.functions[0].body[0].kind else { panic!("no condition: {text}") };
-        if_absent(cond)
+        if_absent(cond, text.contains("exists"))
     }
 
     #[test]
     fn a_condition_tells_whether_something_was_found() {
-        for text in ["!row", "row === null", "rows.length === 0", "row == undefined", "rows.length < 1", "!(n > 0)"] {
+        for text in [
+            "!row",
+            "row === null",
+            "rows.length === 0",
+            "row == undefined",
+            "rows.length < 1",
+            "!(n > 0)",
+            "!exists()",
+        ] {
             assert_eq!(asked(text), Some(true), "{text}");
         }
-        for text in ["row", "rows[0]", "row !== undefined", "rows.length > 0", "!!row", "rows.length"] {
+        for text in
+            ["row", "rows[0]", "row !== undefined", "rows.length > 0", "!!row", "rows.length", "await exists() > 0"]
+        {
             assert_eq!(asked(text), Some(false), "{text}");
         }
         for text in ["known(row)", "!a || b", "row.version === 3", "a && b"] {

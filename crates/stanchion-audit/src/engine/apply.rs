@@ -135,7 +135,9 @@ impl Engine<'_> {
             "later" => {
                 let this = known.this.cloned().unwrap_or_else(|| Value::unknown("$given"));
                 let this = self.settled(this, known.span);
-                let pass = known.pass.clone().or_else(|| Some(vec![(None, this)]));
+                let same = (known.model.how.as_deref() == Some("receiver")).then(|| this.clone());
+                let given = || if same.is_some() { Vec::new() } else { vec![(None, this)] };
+                let pass = known.pass.clone().or_else(|| Some(given()));
                 let then = Known { pass, args: known.args, name: known.name, ..*known };
                 // Only what is called waits; whoever hands it over goes on at once.
                 let branch = self.new_branch();
@@ -145,6 +147,7 @@ impl Engine<'_> {
                     engine.here.detached -= 1;
                     (engine.events.len(), engine.events.last().map(|event| event.id), engine.call_back(&then))
                 });
+                let back = same.unwrap_or(back);
                 match (mark, known.this) {
                     (Some(mark), Some(this)) if !self.here.early => {
                         let (behind, last) = (this.deep_origins(), self.events.len());
@@ -167,7 +170,7 @@ impl Engine<'_> {
                 _ => self.result(known),
             },
             // Something empty, which keeps what is put into it.
-            "object" => Value::of(Shape::Object(Object::new(false)), format!("{}()", known.name)),
+            "object" => Value::of(Object::new(false).into(), format!("{}()", known.name)),
             // What is bound to a statement, in order.
             "list" => {
                 let items: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
@@ -294,12 +297,13 @@ impl Engine<'_> {
             Some("request") => known.at().map_or_else(|| Rc::from("POST"), |at| at.name.to_uppercase().into()),
             Some(method) => method.into(),
         };
-        let safe = matches!(&*method, "GET" | "HEAD" | "OPTIONS");
+        let target = known.at().map(|at| at.name);
+        let safe = matches!(&*method, "GET" | "HEAD" | "OPTIONS")
+            || target.as_deref().is_some_and(|target| only_asks(&self.words().asks, target));
         let keyed = known
             .args
             .iter()
             .any(|(name, value)| name.as_deref().is_some_and(is_key_word) && is_kept(value) || mentions_key(value, 3));
-        let target = known.at().map(|at| at.name);
         let resource = target.map(|name| super::event::Resource {
             kind: super::event::Kind::Remote,
             name,
@@ -346,6 +350,12 @@ impl Engine<'_> {
             _ => value,
         }
     }
+}
+
+/// Whoever asks twice has two answers, and nothing else.
+fn only_asks(asks: &[String], target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or(target).trim_end_matches('/');
+    asks.iter().any(|end| path.ends_with(end.as_str()))
 }
 
 /// A key that is made anew for every try is none.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::event::{Event, Kind, What};
+use super::memory::COLLECTION;
 use super::name::word;
 use super::undo::Undo;
 use super::value::{Binding, EventId, Fields, Origins, Scope as Vars, Shape, Value};
@@ -105,7 +106,8 @@ impl Engine<'_> {
                 if at.is_module && !self.here.early {
                     let old = Binding { value: before.clone(), depth: found.depth };
                     self.undo.push(Undo::Variable(Rc::clone(at), Rc::clone(name), old));
-                    self.kept.push(Kept(Spot::Var(Rc::clone(at), Rc::clone(name))));
+                    let known = better(&before, value);
+                    self.kept.push(Kept(Spot::Var(Rc::clone(at), Rc::clone(name)), known));
                 }
                 if self.here.depth > found.depth {
                     self.changes.push(Change { spot: Spot::Var(Rc::clone(at), Rc::clone(name)), before });
@@ -122,15 +124,22 @@ impl Engine<'_> {
     pub(super) fn put_field(&mut self, fields: &Rc<Fields>, shared: bool, name: &str, value: &Value) {
         let name = word(name);
         let before = fields.borrow_mut().insert(Rc::clone(&name), value.clone());
-        if shared && !self.here.early {
+        let lasts = shared && !self.here.early;
+        let known = before.as_ref().filter(|_| lasts).and_then(|before| better(before, value));
+        if lasts {
             self.undo.push(Undo::Field(Rc::clone(fields), Rc::clone(&name), before.clone()));
         }
         if let Some(before) = before.filter(|_| self.here.depth > 0) {
             self.changes.push(Change { spot: Spot::Field(Rc::clone(fields), Rc::clone(&name)), before });
         }
-        if shared && !self.here.early {
-            self.kept.push(Kept(Spot::Field(Rc::clone(fields), name)));
+        if lasts {
+            self.kept.push(Kept(Spot::Field(Rc::clone(fields), name), known));
         }
+    }
+
+    /// More is in a field that outlives the call.
+    pub(super) fn field_grows(&mut self, fields: &Rc<Fields>, name: Rc<str>) {
+        self.kept.push(Kept(Spot::Field(Rc::clone(fields), name), None));
     }
 
     /// What was assigned since then; what was there before is there again.
@@ -189,17 +198,32 @@ impl Engine<'_> {
     }
 }
 
-/// Something that outlives the call, and was assigned in it.
+/// Something that outlives the call, and was assigned in it; what it was, if that tells more.
 #[derive(Debug)]
-pub(super) struct Kept(Spot);
+pub(super) struct Kept(Spot, Option<Value>);
+
+/// What was there, where it is a part of a library and the new value is anything: others are given their own, for a
+/// test or by choice, and the calls that come next mostly find the library.
+fn better(before: &Value, value: &Value) -> Option<Value> {
+    let library = match &before.shape {
+        Shape::Package(_) => true,
+        Shape::Api(kind) => &**kind != COLLECTION,
+        _ => false,
+    };
+    (library && value.is_vague()).then(|| before.clone())
+}
 
 impl Engine<'_> {
     /// The next call finds what this one has left: reads of files are known to it as reads of an earlier time, other
     /// events mean nothing to it.
     pub(super) fn keep(&mut self) {
         let mut known: BTreeMap<EventId, Option<EventId>> = BTreeMap::new();
-        for Kept(spot) in std::mem::take(&mut self.kept) {
-            if let Some(value) = spot.get() {
+        for Kept(spot, known_as) in std::mem::take(&mut self.kept) {
+            if let Some(now) = spot.get() {
+                let value = match known_as.filter(|_| now.is_vague()) {
+                    Some(known_as) => known_as.from(&now.origins),
+                    None => now,
+                };
                 let mut value = self.lasting(&value, &mut known, KEPT_DEEP);
                 // A promise that an earlier call has left is not the one that a call makes for itself.
                 if self.is_turn(&value) {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::again::leaves;
-use super::caught::{is_refused, takes_empty};
+use super::caught::{catches_more, gives_empty, is_empty, is_refused};
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::value::{Origins, Scope as Vars, Value};
@@ -19,6 +19,15 @@ impl Engine<'_> {
         let next = self.next_id();
         let inside = self.log_mut().iter_mut().skip(first);
         inside.filter(|event| event.swallowed == Some(RETURNS)).for_each(|event| event.swallowed = Some(next));
+    }
+
+    /// What these have read has failed; from there on something empty takes its place.
+    pub(super) fn swallowed(&mut self, of: &Origins, from: EventId) {
+        for id in of.iter() {
+            if let Some(event) = self.events.get_mut(id as usize).filter(|e| matches!(e.what, What::Read { .. })) {
+                event.swallowed = event.swallowed.or(Some(from));
+            }
+        }
     }
 
     pub(super) fn log(&self) -> &[Event] {
@@ -95,7 +104,7 @@ impl Engine<'_> {
         finally: &[Stmt],
         scope: &Rc<Vars>,
     ) -> Flow {
-        let (path, guards) = (self.here.path.len(), self.here.guards.len());
+        let path = self.here.path.len();
         let before = self.here.held.clone();
         let first = self.log().len();
         self.here.tries.push(first);
@@ -104,13 +113,25 @@ impl Engine<'_> {
         self.here.depth += 1;
         let mut flow = self.block(body, scope);
         let words = self.words();
-        if let Some(handler) = handlers.iter().find(|handler| takes_empty(words, handler)) {
+        let empty = |engine: &mut Self, handler: &Handler| {
+            catches_more(words, handler) && gives_empty(words, &handler.body, |value| engine.is_nothing(value, scope))
+        };
+        if let Some(handler) = handlers.iter().find(|handler| empty(self, handler)) {
             // A handler that returns lets only the caller go on.
             let returns = handler.body.iter().any(|stmt| matches!(stmt.kind, StmtKind::Return(_)));
             let from = if returns { RETURNS } else { self.next_id() };
             let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
             // The innermost handler has it.
             reads.for_each(|event| event.swallowed = event.swallowed.or(Some(from)));
+            // What was read before and cannot be understood is as good as not read, if something else takes its place.
+            let puts = |stmt: &Stmt| match &stmt.kind {
+                StmtKind::Assign { value, .. } => is_empty(value),
+                kind => matches!(kind, StmtKind::Return(Some(_))),
+            };
+            if handler.body.iter().any(puts) {
+                let tried = self.here.tried.last().cloned().unwrap_or_default();
+                self.swallowed(&tried, from);
+            }
         }
         if handlers.iter().any(|handler| is_refused(words, handler)) {
             self.refused(first);
@@ -123,8 +144,7 @@ impl Engine<'_> {
         let tried_to = self.taken_back(changes);
         let (mut stays, mut left) = (Vec::new(), Vec::new());
         if flow == Flow::Leaves { &mut left } else { &mut stays }.push(tried_to);
-        let (path_after, guards_after) =
-            (self.here.path.split_off(path.min(self.here.path.len())), self.here.guards.len());
+        let path_after = self.here.path.split_off(path.min(self.here.path.len()));
         let after = self.here.held.clone();
         let (mut caught, tried_until) = (Flow::Leaves, self.next_id());
         // A check that fails by an exception has answered.
@@ -139,7 +159,8 @@ impl Engine<'_> {
             all.any(|(event, kind)| event == *id && kind == Kind::File)
         };
         let tried = self.here.tried.last().cloned().unwrap_or_default();
-        let failed = tried.iter().filter(files).fold(asked, |all, id| all.with(&Origins::one(id)));
+        let asked = if acts { Origins::default() } else { asked };
+        let failed = tried.iter().filter(files).fold(asked.clone(), |all, id| all.with(&Origins::one(id)));
         let failed = if acts { Origins::default() } else { failed };
         for handler in handlers {
             // Whatever the body has done may have happened.
@@ -167,7 +188,11 @@ impl Engine<'_> {
         self.here.tries.pop();
         self.here.tried.pop();
         self.here.held = after;
-        let _ = (guards, guards_after);
+        // Who asked and got an answer has left: the rest is for those who got none, as behind `if (exists) return`.
+        // What was done with a file's content asks something else.
+        if flow != Flow::Next && caught == Flow::Next && !asked.is_empty() {
+            self.here.guards.push(asked);
+        }
         self.here.path.extend(path_after);
         self.here.always += 1;
         let last = self.block(finally, scope);
@@ -178,7 +203,7 @@ impl Engine<'_> {
             let taken = self.log_mut().iter_mut().skip(first).filter(|event| still.contains(&event.id));
             for event in taken {
                 if let What::Acquire(lock) = &mut event.what {
-                    lock.open = true;
+                    lock.open = lock.open.or(Some(tried_until));
                 }
             }
         }

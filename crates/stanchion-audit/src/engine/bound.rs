@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::known::Known;
 use super::mark::Mark;
 use super::value::{Origins, Shape, Value};
-use crate::sql::{Operand, Piece, Placeholder, Statement};
+use crate::sql::{Assignment, Operand, Piece, Placeholder, Statement, Verb};
 
 /// What is bound to a statement's placeholders and holes.
 pub(super) struct Bound {
@@ -75,6 +75,11 @@ impl Bound {
         }
     }
 
+    /// Whether it is known which of the values stands there.
+    pub(super) fn has(operand: &Operand) -> bool {
+        !matches!(operand, Operand::Placeholder(Placeholder::Number(0)))
+    }
+
     pub(super) fn name(&self, operand: &Operand) -> String {
         match operand {
             Operand::Placeholder(Placeholder::Name(name)) => {
@@ -105,14 +110,36 @@ impl Bound {
     /// What is written derives from these.
     pub(super) fn deps(&self, statement: &Statement) -> Origins {
         let set = statement.set.iter().map(|set| &set.operand);
-        let inserted = statement.insert.iter().map(|(_, operand)| operand);
+        // Of a row that is there only what is set is replaced, and its key is none of that.
+        let replaces = |column: &str| {
+            let sets = |set: &Assignment| set.column == "*" || set.column == column || names(&set.operand, column);
+            statement.verb != Verb::Upsert
+                || statement.set.is_empty()
+                || column.is_empty()
+                || statement.set.iter().any(sets)
+        };
+        let inserted = statement.insert.iter().filter(|(column, _)| replaces(column)).map(|(_, operand)| operand);
         let from = set.chain(inserted).fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
         // Columns that were put together: what is bound to them is anything.
         let any = statement.set.iter().any(|set| set.column == "*");
+        // More is bound than has a place here: it may stand before what has one.
+        let bound = |operand: &Operand| !matches!(operand, Operand::Placeholder(_)) || self.value(operand).is_some();
+        if !self.rest.is_empty() && !statement.filter.iter().all(|condition| bound(&condition.operand)) {
+            return from.with(&self.rest);
+        }
         if any || statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
             return self.values.iter().fold(from.with(&self.rest), |all, value| all.with(&value.deep_origins()));
         }
         from
+    }
+}
+
+/// Whether it is computed from this column.
+fn names(operand: &Operand, column: &str) -> bool {
+    match operand {
+        Operand::Column(name) => name == column,
+        Operand::Other(parts) => parts.iter().any(|part| names(part, column)),
+        _ => false,
     }
 }
 

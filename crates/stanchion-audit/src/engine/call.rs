@@ -40,12 +40,18 @@ impl Engine<'_> {
             let value = self.kept(&arg.value, scope);
             if let (ExprKind::Spread(_), Shape::List(items)) = (&arg.value.kind, &value.shape) {
                 args.extend(items.iter().map(|item| (None, item.clone())));
+                // What else may be in it comes after what is known of it.
+                if !value.origins.is_empty() {
+                    args.push((None, Value { shape: Shape::List(Rc::default()), ..value }));
+                }
                 continue;
             }
             args.push((arg.name.as_deref().map(word), value));
         }
         self.here.detached -= spawns;
-        if let (ExprKind::Member { of, .. }, Shape::Method(value, _)) = (&call.callee.kind, &callee.shape) {
+        if let (ExprKind::Member { of, .. }, Shape::Method(value, name)) = (&call.callee.kind, &callee.shape)
+            && !self.append(of, value, name, &args, scope)
+        {
             self.absorb(of, value, &args, scope);
         }
         let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
@@ -196,7 +202,8 @@ impl Engine<'_> {
                 origins = origins.with(&back.deep_origins());
             }
         }
-        let name = called(&callee.name, args.iter().map(|(_, arg)| &*arg.name));
+        let again = self.done_twice(&callee.name).filter(|_| args.is_empty());
+        let name = again.unwrap_or_else(|| called(&callee.name, args.iter().map(|(_, arg)| &*arg.name)));
         Value { origins, shape: Shape::Unknown, name }
     }
 
@@ -224,7 +231,7 @@ impl Engine<'_> {
             fields.insert("generator".into(), Value::of(Shape::Func(Rc::clone(closure)), "generator"));
             fields.insert("arguments".into(), Value::of(Shape::List(list.into()), "arguments"));
             drop(fields);
-            return Value::of(Shape::Object(object), format_args!("with {}", found.name));
+            return Value::of(object.into(), format_args!("with {}", found.name));
         }
         // What runs while a module is loaded runs again when others are there: a script's `main`.
         if !self.here.early {
@@ -384,7 +391,7 @@ pub(super) fn is_decorated(words: &[String], decorators: &[Expr]) -> bool {
 /// `a.b.c` as text.
 pub(crate) fn path_of(expr: &Expr) -> Option<String> {
     match &expr.kind {
-        ExprKind::Name(name) => Some(name.clone()),
+        ExprKind::Name(name) => Some(name.to_string()),
         ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),
         ExprKind::Call(call) => path_of(&call.callee),
         _ => None,

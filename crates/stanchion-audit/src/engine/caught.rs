@@ -13,17 +13,14 @@ pub(super) fn drops_promise(expr: &Expr) -> bool {
     }
 }
 
-/// Catches more than "not there", does not look at the error, and goes on with something empty.
-pub(super) fn takes_empty(words: &Words, handler: &Handler) -> bool {
+/// Catches more than "not there".
+pub(super) fn catches_more(words: &Words, handler: &Handler) -> bool {
     let named = |expr: &Expr| path_of(expr).unwrap_or_default();
     let mut types = handler.catches.iter().flat_map(|caught| match &caught.kind {
         ExprKind::List(items) => items.iter().map(named).collect::<Vec<_>>(),
         _ => vec![named(caught)],
     });
-    if !handler.catches.is_empty() && types.all(|name| Words::is_in(&words.absent, &name)) {
-        return false;
-    }
-    gives_empty(words, &handler.body)
+    handler.catches.is_empty() || !types.all(|name| Words::is_in(&words.absent, &name))
 }
 
 /// Counts on the database to refuse the second one.
@@ -36,18 +33,29 @@ pub(super) fn is_refused(words: &Words, handler: &Handler) -> bool {
 }
 
 /// Goes on with something empty, whatever went wrong.
-pub(super) fn gives_empty(words: &Words, body: &[Stmt]) -> bool {
-    let looks = body.iter().any(|stmt| {
-        matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. })
+pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: impl FnOnce(&Expr) -> bool) -> bool {
+    let looks = body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::If { then, other, .. } => tells_apart(words, then) || tells_apart(words, other),
+        kind => matches!(kind, StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. }),
     });
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
         Some(StmtKind::Expr(expr)) => !ends(words, expr),
-        Some(StmtKind::Return(Some(value))) => is_empty(value),
+        Some(StmtKind::Return(Some(value))) => is_nothing(value),
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
         _ => true,
     };
     !looks && gives
+}
+
+/// One way through these statements does not go on with something empty. What is only told of an error changes nothing.
+fn tells_apart(words: &Words, body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Expr(expr) => ends(words, expr),
+        StmtKind::Return(Some(value)) | StmtKind::Assign { value, .. } => !is_empty(value),
+        StmtKind::If { then, other, .. } => tells_apart(words, then) || tells_apart(words, other),
+        _ => true,
+    })
 }
 
 /// A call after which the process is no more.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
 use super::eval::is_javascript;
+use super::mark::Mark;
 use super::name::word;
 use super::table::Table;
 use super::value::{Closure, Object, Origins, Shape, Value};
@@ -36,7 +37,11 @@ impl Engine<'_> {
                 let decorators = self.module(at.0).functions.get(*function).map(|f| f.decorators.as_slice());
                 let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all))
                     || self.module(at.0).functions.get(*function).is_some_and(|f| f.is_getter);
-                let closure = Closure { file: at.0, function: *function, scope, this: Some(this.clone()) };
+                let bound = match self.is_of_class(at.0, *function) {
+                    true => Value::of(Shape::Class(file, class), &*found.name),
+                    false => this.clone(),
+                };
+                let closure = Closure { file: at.0, function: *function, scope, this: Some(bound) };
                 if is_property {
                     let site = Site { file: at.0, span: found.span };
                     return Some(self.call_closure(&Rc::new(closure), Vec::new(), site));
@@ -48,6 +53,12 @@ impl Engine<'_> {
             at = self.base(at.0, at.1)?;
         }
         None
+    }
+
+    /// A class method's first parameter is the class it was taken from, not an object.
+    fn is_of_class(&self, file: usize, function: usize) -> bool {
+        self.language(file) == Language::Python
+            && self.module(file).functions.get(function).is_some_and(|function| function.is_static)
     }
 
     pub(super) fn base(&mut self, file: usize, class: ClassId) -> Option<(usize, ClassId)> {
@@ -73,7 +84,7 @@ impl Engine<'_> {
         }
         let object = Object::new(true);
         self.objects.push(Rc::downgrade(&object.fields));
-        let statics = Value::of(Shape::Object(object), name);
+        let statics = Value::of(object.into(), name);
         self.statics.insert((file, class), statics.clone());
         statics
     }
@@ -83,7 +94,10 @@ impl Engine<'_> {
         let Some(found) = self.module(file).classes.get(class) else { return Value::unknown(name) };
         if let Some((_, function)) = found.methods.iter().find(|(method, _)| method == name) {
             let scope = self.load(file);
-            let this = self.instances.get(&(file, class)).cloned();
+            let this = match self.is_of_class(file, *function) {
+                true => Some(of.clone()),
+                false => self.instances.get(&(file, class)).cloned(),
+            };
             let closure = Closure { file, function: *function, scope, this };
             return Value::member(Shape::Func(Rc::new(closure)), &of.name, name);
         }
@@ -143,7 +157,7 @@ impl Engine<'_> {
         self.objects.push(Rc::downgrade(&object.fields));
         let scope = self.load(file);
         object.api = self.api_base(file, class);
-        let this = Value::of(Shape::Object(object.clone()), name);
+        let this = Value::of(object.clone().into(), name);
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
         let frame = Frame { guards, depth, ..Frame::new(file, 0, site, Some(this.clone())) };
         if self.frames.len() >= CALLS_DEEP {
@@ -197,7 +211,10 @@ impl Engine<'_> {
         }
         // Without a constructor, what is given are its fields.
         let args = args.unwrap_or_default();
-        let given = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
+        // One that has a name of its own is new, whatever else is in it: what was read is told by its fields alone.
+        let is_new = args.iter().any(|(name, value)| name.is_some() && Mark::Random.begins(&value.name));
+        let old = args.iter().filter(|_| !is_new);
+        let given = old.fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
         let mut names = found.fields.iter().map(|field| field.name.as_str());
         for (name, value) in args {
             if let Some(name) = name.or_else(|| names.next().map(Into::into)) {

@@ -56,7 +56,7 @@ impl Engine<'_> {
     pub(super) fn part(&self, filter: &[Condition]) -> Option<Rc<str>> {
         let mut equal: Vec<String> = filter
             .iter()
-            .filter(|c| c.equal && is_identity(&c.column) && !self.is_stored(&c.origins))
+            .filter(|c| c.equal && is_identity(&c.column) && !self.is_of_row(&c.origins))
             .map(|c| {
                 let column = c.column.trim_start_matches('_');
                 format!("{}={}", if column == "pk" { "id" } else { column }, c.text)
@@ -125,17 +125,6 @@ pub(super) fn conditions(words: &Words, value: &Value, all: &mut Vec<Condition>,
 /// Both of them are written.
 pub(super) fn pair(one: &Value, other: &Value) -> Value {
     Value::of(Shape::List(Rc::from([one.clone(), other.clone()])), &*one.name)
-}
-
-/// The keywords of a call as an object.
-pub(super) fn keywords(known: &Known<'_>) -> Value {
-    let object = super::value::Object::new(false);
-    for (name, value) in known.args {
-        if let Some(name) = name {
-            object.fields.borrow_mut().insert(Rc::clone(name), value.clone());
-        }
-    }
-    Value::of(Shape::Object(object), known.name)
 }
 
 /// All fields are computed by the store from their own values.

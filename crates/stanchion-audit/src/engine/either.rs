@@ -30,6 +30,24 @@ pub(super) fn either(one: &Value, other: &Value) -> Option<Rc<[Value]>> {
     (add(one, &mut all) && add(other, &mut all) && (2..=EITHER_MOST).contains(&all.len())).then(|| all.into())
 }
 
+/// Functions that one table chooses from.
+const TABLE_MOST: usize = 64;
+
+/// Whether it has nothing but functions.
+pub(super) fn is_table(of: &Value) -> bool {
+    of.object().filter(|object| object.class.is_none()).is_some_and(|object| {
+        let fields = object.fields.borrow();
+        !fields.is_empty() && fields.values().all(|value| value.closure().is_some())
+    })
+}
+
+/// What is taken from such an object by an unknown key: one of them.
+pub(super) fn any_function(of: &Value, key: &Origins) -> Option<Value> {
+    let object = of.object().filter(|_| is_table(of))?;
+    let all: Rc<[Value]> = object.fields.borrow().values().take(TABLE_MOST).cloned().collect();
+    Some(Value::of(Shape::Either(all), format_args!("{}[]", of.name)).from(&of.origins).from(key))
+}
+
 impl Engine<'_> {
     /// A method of one of several objects.
     pub(super) fn call_one_of(&mut self, several: &[Value], args: &Args, span: Span) -> Value {

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::either::{any_function, is_table};
 use super::fields::{LIST_MOST, put_there, with_rest};
 use super::name::{Joined, joined, named, word};
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
+use crate::models::Words;
 
 impl Engine<'_> {
     pub(super) fn eval(&mut self, expr: &Expr, scope: &Rc<Vars>) -> Value {
@@ -50,9 +52,16 @@ impl Engine<'_> {
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }
-                put_there(&of, &index)
+                match any_function(&of, &index.origins) {
+                    Some(one) => one,
+                    None => self.entry(&of, &index, expr.span),
+                }
             }
-            ExprKind::Call(call) => self.call(call, expr.span, scope),
+            ExprKind::Call(call) => {
+                let back = self.call(call, expr.span, scope);
+                let said = matches!(back.shape, Shape::Null).then(|| self.promised(&call.callee, scope)).flatten();
+                said.map(|said| said.from(&back.origins)).unwrap_or(back)
+            }
             ExprKind::Await(of) => {
                 let value = self.eval(of, scope);
                 self.suspend(expr.span);
@@ -89,7 +98,12 @@ impl Engine<'_> {
                 }
             }
             ExprKind::Cond { test, then, other } => {
-                let guard = self.asked(test, scope).deep_origins();
+                let asked = self.asked(test, scope);
+                // Two systems have two kinds of locks; a server runs on one of them.
+                if Words::is_one(&self.words().elsewhere, &asked.name) {
+                    return self.eval(other, scope);
+                }
+                let guard = asked.deep_origins();
                 let branch = self.new_branch();
                 let first = self.arm(branch, 0, &guard, |engine| engine.eval(then, scope));
                 let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
@@ -145,6 +159,30 @@ impl Engine<'_> {
                 value
             }
         }
+    }
+
+    /// A function that says it gives an object, and gives nothing here: what it gives was put there by a call that we have not
+    /// seen.
+    fn promised(&mut self, callee: &Expr, scope: &Rc<Vars>) -> Option<Value> {
+        let ExprKind::Name(name) = &callee.kind else { return None };
+        let Shape::Func(closure) = self.find(scope, name)?.0.value.shape else { return None };
+        if !matches!(self.language(closure.file), Language::Python | Language::TypeScript) {
+            return None;
+        }
+        let text = self.module(closure.file).functions.get(closure.function)?.returns.as_deref()?;
+        // Who may give nothing has given nothing.
+        if text.contains(['|', '[', '<']) { None } else { self.typed(closure.file, text) }
+    }
+
+    /// `of[index]`. In Python that is the entry of a map: others can reach it if they can reach the map. Whoever only asks
+    /// whether there is one fills a gap.
+    fn entry(&mut self, of: &Value, index: &Value, span: Span) -> Value {
+        let found = put_there(of, index);
+        let is_map = of.object().is_some_and(|object| object.shared && object.class.is_none());
+        if !is_map || self.here.early || self.here.asking > 0 || self.language(self.file()) != Language::Python {
+            return found;
+        }
+        self.memory_read(&joined(&[&of.name, ".[", &index.name, "]"]), found, span)
     }
 
     fn this(&self) -> Value {
@@ -203,6 +241,9 @@ impl Engine<'_> {
                     let base = Value::of(Shape::Api(Rc::clone(api)), &of.name);
                     return Value::member(Shape::Method(Rc::new(base), word(name)), &of.name, name);
                 }
+                if name == "get" && is_table(of) {
+                    return Value::member(Shape::Method(Rc::new(of.clone()), word(name)), &of.name, name);
+                }
                 let unknown = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());
                 if object.shared && !self.here.early {
                     let name = Rc::clone(&unknown.name);
@@ -259,6 +300,10 @@ impl Engine<'_> {
         let left = if chooses { self.asked(left, scope) } else { self.eval(left, scope) };
         match op {
             "&&" | "||" | "??" => {
+                // `exists and not overwrite`, where the caller has said to overwrite: nothing depends on it.
+                if op == "&&" && self.here.asking > 0 && self.is_refused_by_caller(right, scope) {
+                    return Value::of(Shape::Bool(false), "false");
+                }
                 let guard = left.deep_origins();
                 let branch = self.new_branch();
                 let right = self.arm(branch, 0, &guard, |engine| engine.eval(right, scope));

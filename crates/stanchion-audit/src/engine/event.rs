@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::mark::Mark;
 use super::value::{EventId, Origins};
 use crate::hir::Span;
 
@@ -49,7 +50,9 @@ impl Resource {
             && self.name == other.name
             && match (&self.part, &other.part) {
                 (Some(one), Some(other)) => one == other || agree(one, other),
-                _ => true,
+                // What has just got a name that nobody can know is none of those that were there.
+                (Some(part), None) | (None, Some(part)) => !Mark::Random.is_in(part),
+                (None, None) => true,
             }
     }
 }
@@ -83,6 +86,10 @@ pub(crate) enum What {
         by: Vec<Rc<str>>,
         /// Fields of other rows by which it was looked for, and the reads that those came from.
         through: Vec<(Rc<str>, Origins)>,
+        /// The highest value of this column, and nothing else.
+        highest: Option<Rc<str>>,
+        /// All that it gives of a row; empty: everything, or nobody knows.
+        columns: Vec<Rc<str>>,
     },
     /// Only whether it is there.
     Check,
@@ -119,7 +126,8 @@ pub(crate) enum What {
 
 impl What {
     /// The whole of something is read.
-    pub(crate) const READ: Self = Self::Read { locks: false, by: Vec::new(), through: Vec::new() };
+    pub(crate) const READ: Self =
+        Self::Read { locks: false, by: Vec::new(), through: Vec::new(), highest: None, columns: Vec::new() };
 }
 
 /// How something is written.
@@ -143,6 +151,8 @@ pub(crate) struct Write {
     pub(crate) constant: bool,
     /// Its ttl in seconds, if it is known.
     pub(crate) ttl: Option<f64>,
+    /// A new row has the number after the highest one, which was read there.
+    pub(crate) numbered: Option<EventId>,
     /// Columns of an update.
     pub(crate) columns: Vec<Rc<str>>,
     /// Those of them that become one more than they were.
@@ -175,8 +185,8 @@ pub(crate) struct Acquire {
     pub(crate) tries: bool,
     /// Of a database's session.
     pub(crate) session: bool,
-    /// If it cannot be had, the error is caught, and all goes on without it.
-    pub(crate) open: bool,
+    /// If it cannot be had, the error is caught, and all goes on without it, from this event on.
+    pub(crate) open: Option<EventId>,
 }
 
 impl Acquire {
@@ -192,7 +202,7 @@ impl Acquire {
             pooled: false,
             tries: false,
             session: false,
-            open: false,
+            open: None,
         }
     }
 }

@@ -203,15 +203,16 @@ impl Engine<'_> {
         if let Some(arm) = fails {
             self.failed(&guard, if arm == 0 { then } else { other }, scope);
         }
-        let absent = if_absent(cond);
+        let absent = if_absent(cond, self.is_check(&guard));
         let known = self.here.present.len();
         self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
         let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
-        let mut leaves_within = false;
+        // What an inner question asks may come from the caller: it guards nothing, but its arm was left.
+        let (mut leaves_within, arms) = (false, self.here.path.len() + 1);
         let mut arm = |engine: &mut Self, body: &[Stmt]| {
             let flow = engine.block(body, scope);
             let inner = engine.here.guards.get(own..).filter(|inner| flow == Flow::Next && !inner.is_empty());
-            leaves_within |= inner.is_some();
+            leaves_within |= inner.is_some() || flow == Flow::Next && engine.here.path.len() > arms;
             within = inner.into_iter().flatten().fold(within.clone(), |all, one| all.with(one));
             flow
         };
@@ -314,6 +315,8 @@ impl Engine<'_> {
             let item = Value::joined(&[&of.name, "[]"]).from(&of.deep_origins());
             let item = match &of.shape {
                 Shape::List(items) if items.len() == 1 => items[0].clone(),
+                // Each of the rows that a session watches is such a row.
+                Shape::Api(kind) if self.is_tracked(kind) => Value { shape: of.shape.clone(), ..item },
                 _ => item,
             };
             self.bind(pattern, &item, &inner);

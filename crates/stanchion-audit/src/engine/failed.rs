@@ -5,7 +5,6 @@ use std::rc::Rc;
 use super::Engine;
 use super::attempt::RETURNS;
 use super::caught::{gives_empty, is_empty};
-use super::event::What;
 use super::value::{Origins, Scope as Vars, Shape};
 use crate::hir::{Expr, ExprKind, Stmt, StmtKind};
 
@@ -15,27 +14,23 @@ impl Engine<'_> {
         let looks = arm.iter().any(|stmt| matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Switch { .. }));
         let from = match arm.last().map(|stmt| &stmt.kind) {
             None => return,
-            Some(StmtKind::Return(Some(value))) if !looks && self.gives_nothing(value, scope) => RETURNS,
+            Some(StmtKind::Return(Some(value))) if !looks && self.is_nothing(value, scope) => RETURNS,
             Some(StmtKind::Return(_) | StmtKind::Throw(_)) => return,
-            Some(_) if gives_empty(self.words(), arm) => self.next_id(),
+            Some(_) if gives_empty(self.words(), arm, is_empty) => self.next_id(),
             Some(_) => return,
         };
-        for id in of.iter() {
-            if let Some(event) = self.events.get_mut(id as usize).filter(|e| matches!(e.what, What::Read { .. })) {
-                event.swallowed = event.swallowed.or(Some(from));
-            }
-        }
+        self.swallowed(of, from);
     }
 
     /// An empty map or list, and no error beside it.
-    fn gives_nothing(&mut self, value: &Expr, scope: &Rc<Vars>) -> bool {
+    pub(super) fn is_nothing(&mut self, value: &Expr, scope: &Rc<Vars>) -> bool {
         match &value.kind {
             ExprKind::List(results) if results.len() > 1 => {
                 let is_error =
                     results.last().is_some_and(|last| !matches!(last.kind, ExprKind::Null | ExprKind::Bool(_)));
-                !is_error && results.first().is_some_and(|first| self.gives_nothing(first, scope))
+                !is_error && results.first().is_some_and(|first| self.is_nothing(first, scope))
             }
-            ExprKind::Unary { of, .. } => self.gives_nothing(of, scope),
+            ExprKind::Unary { of, .. } => self.is_nothing(of, scope),
             ExprKind::Name(name) => self.find(scope, name).is_some_and(|(found, _)| {
                 let value = &found.value;
                 let is_new = match &value.shape {

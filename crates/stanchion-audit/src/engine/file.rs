@@ -13,7 +13,8 @@ impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
         let none = Origins::default();
         let at = known.at();
-        let path = at.as_ref().map_or_else(|| Rc::from("?"), |at| spelled(&at.name));
+        let tidies = &self.words().tidies;
+        let path = at.as_ref().map_or_else(|| Rc::from("?"), |at| spelled(tidies, &at.name));
         let resource = || Some(Resource { kind: Kind::File, name: Rc::clone(&path), part: None, scope: Scope::Host });
         match (family, verb) {
             ("path", "join") => {
@@ -97,7 +98,7 @@ impl Engine<'_> {
                 Value::of(this.shape, name)
             }
             (_, "rename") => {
-                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| spelled(&to.name));
+                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| spelled(tidies, &to.name));
                 // What is moved into place derives from what was written to the other file since it was moved last.
                 let moves = |event: &&Event| matches!(&event.what, What::Write(w) if w.from.as_ref() == Some(&path));
                 let since = self.events.iter().rev().take_while(|event| !moves(event));
@@ -112,7 +113,7 @@ impl Engine<'_> {
                 Value::null()
             }
             (_, "open") => self.open(known, &path),
-            (_, "handle") => self.handle(known),
+            (_, "handle" | "stream") => self.handle(known, verb == "stream"),
             (_, "temp") => {
                 let name = format!("{}{}@{}", Mark::Unique, known.name, known.span.line);
                 // Open already, and its path beside it.
@@ -141,10 +142,10 @@ impl Engine<'_> {
             None => false,
         };
         let kind = match known.model.how.as_deref() {
+            _ if has(&words.creates) => "x",
+            _ if has(&words.appends) => "a",
+            _ if has(&words.updates) || has(&words.reads) && has(&words.writes) => "r+",
             Some(how) => how,
-            None if has(&words.creates) => "x",
-            None if has(&words.appends) => "a",
-            None if has(&words.updates) || has(&words.reads) && has(&words.writes) => "r+",
             None if has(&words.writes) => "w",
             None => "r",
         };
@@ -156,15 +157,15 @@ impl Engine<'_> {
         Value::of(Shape::Api(format!("file.{kind}").into()), &**path).from(&known.origins())
     }
 
-    /// Something is done with an open file.
-    fn handle(&mut self, known: &Known<'_>) -> Value {
+    /// Something is done with an open file, or with whatever a path is of, if it may be `any` of the two.
+    fn handle(&mut self, known: &Known<'_>, any: bool) -> Value {
         let Some(file) = known.at() else { return self.result(known) };
         let Shape::Api(kind) = &file.shape else { return self.result(known) };
         let language = self.language(self.file());
         if self.models.call(language, kind, "read").is_some_and(|call| call.does == "input") {
             return self.input(known);
         }
-        if !kind.starts_with("file.") {
+        if !(kind.starts_with("file.") || any && &**kind == "path") {
             return self.result(known);
         }
         let resource = Resource { kind: Kind::File, name: Rc::clone(&file.name), part: None, scope: Scope::Host };
@@ -186,7 +187,10 @@ impl Engine<'_> {
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.
-fn spelled(name: &Rc<str>) -> Rc<str> {
+fn spelled(tidies: &[String], name: &Rc<str>) -> Rc<str> {
+    if let Some(tidy) = tidies.iter().find(|tidy| name.contains(tidy.as_str())) {
+        return spelled(tidies, &name.replace(tidy, "").into());
+    }
     if !name.contains("${") && !name.contains("./") {
         return Rc::clone(name);
     }
@@ -226,7 +230,8 @@ mod tests {
 
     #[test]
     fn a_path_has_one_spelling() {
-        let one = |name: &str| spelled(&Rc::from(name)).to_string();
+        let tidies = [r".replace(\,/)", ".strip(/)"].map(str::to_owned);
+        let one = |name: &str| spelled(&tidies, &Rc::from(name)).to_string();
         assert_eq!(one("${$dir}/items/${$id}.json"), "$dir/items/${$id}.json");
         assert_eq!(one("$dir/items/${$id}.json"), "$dir/items/${$id}.json");
         assert_eq!(one("/data/./a"), "/data/a");
@@ -234,5 +239,7 @@ mod tests {
         assert_eq!(one("${a}${b}/c"), "${a}${b}/c");
         assert_eq!(one("${f(${x}/y)}/c"), "${f(${x}/y)}/c");
         assert_eq!(one("}/${"), "}/${");
+        assert_eq!(one("$dir/${$id.replace(\\,/).strip(/)}"), "$dir/$id");
+        assert_eq!(one("$dir/$id.replace(a,b)"), "$dir/$id.replace(a,b)");
     }
 }

@@ -6,8 +6,10 @@ use super::Engine;
 use super::call::Args;
 use super::class::BASES_DEEP;
 use super::either::EITHER_MOST;
+use super::fields::LIST_MOST;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language};
+use crate::models::Words;
 
 impl Engine<'_> {
     /// Whether what it is given runs by itself.
@@ -22,6 +24,22 @@ impl Engine<'_> {
             _ => None,
         };
         model.is_some_and(|model| model.does == "spawn")
+    }
+
+    /// `list.push(x)` of a list that this call has made: it has one more item, unless this is run only sometimes.
+    pub(super) fn append(&mut self, place: &Expr, list: &Value, method: &str, args: &Args, scope: &Rc<Vars>) -> bool {
+        let (ExprKind::Name(name), Shape::List(items)) = (&place.kind, &list.shape) else { return false };
+        // Where others are in it already, nobody knows its place.
+        let places = list.origins.is_empty() && items.len() + args.len() <= LIST_MOST;
+        if !places || !Words::is_one(&self.words().adds_last, method) {
+            return false;
+        }
+        let Some((binding, false)) = self.find(scope, name).filter(|(found, _)| found.depth == self.here.depth) else {
+            return false;
+        };
+        let all: Rc<[Value]> = items.iter().chain(args.iter().map(|(_, arg)| arg)).cloned().collect();
+        self.add_to_variable(scope, name, &Value { shape: Shape::List(all), ..binding.value });
+        true
     }
 
     /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on.
@@ -51,6 +69,13 @@ impl Engine<'_> {
             }
             _ => {}
         }
+    }
+
+    /// `text.trim().trim()`: it is what it was after the first one.
+    pub(super) fn done_twice(&self, callee: &str) -> Option<Rc<str>> {
+        let (of, method) = callee.rsplit_once('.')?;
+        let before = of.strip_suffix("()")?.strip_suffix(method)?;
+        (before.ends_with('.') && Words::is_one(&self.words().settles, method)).then(|| of.into())
     }
 
     /// An object of the program's class that a variable is declared with.
@@ -100,6 +125,6 @@ impl Engine<'_> {
 fn own(value: &Value) -> Value {
     let Shape::Object(object) = &value.shape else { return value.clone() };
     let fields = object.fields.borrow().clone();
-    let copy = Object { fields: Rc::new(fields.into()), shared: false, ..object.clone() };
-    Value { shape: Shape::Object(copy), ..value.clone() }
+    let copy = Object { fields: Rc::new(fields.into()), shared: false, ..(**object).clone() };
+    Value { shape: copy.into(), ..value.clone() }
 }

@@ -1,7 +1,9 @@
 //! A call that a model describes, and its arguments as the model names them.
 
+use std::rc::Rc;
+
 use super::call::Args;
-use super::value::{Origins, Shape, Value};
+use super::value::{Object, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::{Argument, Call, Which};
 
@@ -25,6 +27,7 @@ impl Known<'_> {
     fn one(&self, which: &Which) -> Option<Value> {
         match which {
             Which::Keyword(word) if word == "this" => self.this.cloned(),
+            Which::Keyword(word) if word == "**" => self.keywords(),
             Which::Keyword(word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
                 let (at, field) = word.split_once('.')?;
                 let mut value = self.positional(at.parse().ok()?)?.clone();
@@ -45,6 +48,18 @@ impl Known<'_> {
             }
             Which::Position(at) => self.positional(*at).cloned(),
         }
+    }
+
+    /// All that is given by name, as an object.
+    fn keywords(&self) -> Option<Value> {
+        let object = Object::new(false);
+        for (name, value) in self.args {
+            if let Some(name) = name {
+                object.fields.borrow_mut().insert(Rc::clone(name), value.clone());
+            }
+        }
+        let is_empty = object.fields.borrow().is_empty();
+        (!is_empty).then(|| Value::of(object.into(), self.name))
     }
 
     fn positional(&self, at: usize) -> Option<&Value> {

@@ -36,10 +36,10 @@ impl<'p> Engine<'p> {
         if !self.here.early || self.frames.last().is_none_or(|frame| frame.function != 0) {
             return None;
         }
-        let is =
-            |expr: &Expr, name: &str| matches!(&expr.kind, ExprKind::Name(text) | ExprKind::Str(text) if text == name);
+        let is_name = |expr: &Expr| matches!(&expr.kind, ExprKind::Name(text) if text == "__name__");
+        let is_main = |expr: &Expr| matches!(&expr.kind, ExprKind::Str(text) if text == "__main__");
         let ExprKind::Binary { op, left, right } = &cond.kind else { return None };
-        let asks = op == "==" && is(left, "__name__") && is(right, "__main__");
+        let asks = op == "==" && is_name(left) && is_main(right);
         asks.then(|| if self.files.contains(&self.file()) { SCRIPT_STEPS } else { 0 })
     }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
+use super::either::any_function;
 use super::event::What;
 use super::known::Known;
 use super::name::{joined, word};
@@ -87,7 +88,7 @@ impl Engine<'_> {
                     _ => {}
                 }
             }
-            Shape::Object(object)
+            object.into()
         } else {
             Shape::Api(Rc::clone(&kind))
         };
@@ -108,6 +109,12 @@ impl Engine<'_> {
         {
             self.give_back(&Rc::clone(lock), true, span);
             return Value::null();
+        }
+        // Only of an object of functions this is a method.
+        if let ("get", Some((_, key))) = (name, args.first())
+            && let Some(one) = any_function(of, &key.origins)
+        {
+            return one;
         }
         if let Shape::Api(kind) = &of.shape
             && models.of_type(language, kind).is_some_and(|kind| kind.returns.iter().any(|method| method == name))

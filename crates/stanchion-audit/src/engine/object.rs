@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::name::{Joined, joined, word};
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
-use crate::hir::{Expr, Span};
+use crate::hir::{Expr, Span, Text};
 
 /// Fields of an object that its name is made of: each is a character and a comma at least.
 const NAMES_MOST: usize = 4 * super::name::NAME_MOST;
@@ -14,7 +14,7 @@ impl Engine<'_> {
     pub(super) fn object(
         &mut self,
         of: Option<&str>,
-        fields: &[(Option<String>, Expr)],
+        fields: &[(Option<Text>, Expr)],
         span: Span,
         scope: &Rc<Vars>,
     ) -> Value {
@@ -64,7 +64,7 @@ impl Engine<'_> {
             object.shared = object.class.is_some();
             self.note_made(&object);
         }
-        let shape = Shape::Object(object);
+        let shape = Shape::from(object);
         match of {
             Some(of) => Value::of(shape, of),
             None => Value::of(shape, format_args!("{{{}}}", Joined(names.iter().map(|name| &**name)))),

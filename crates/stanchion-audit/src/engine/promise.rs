@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
-use super::caught::gives_empty;
+use super::caught::{gives_empty, is_empty};
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
@@ -16,18 +16,11 @@ impl Engine<'_> {
     pub(super) fn swallow(&mut self, known: &Known<'_>) {
         let closure = known.get(&known.model.callback).and_then(|callback| callback.closure().cloned());
         let Some(function) = closure.and_then(|c| self.module(c.file).functions.get(c.function)) else { return };
-        if self.here.early || !gives_empty(self.words(), &function.body) {
+        if self.here.early || !gives_empty(self.words(), &function.body, is_empty) {
             return;
         }
         let origins = known.this.map(Value::deep_origins).unwrap_or_default();
-        let next = self.next_id();
-        for id in origins.iter() {
-            if let Some(event) = self.events.get_mut(id as usize)
-                && matches!(event.what, What::Read { .. })
-            {
-                event.swallowed = Some(next);
-            }
-        }
+        self.swallowed(&origins, self.next_id());
     }
 
     /// A list, set or map: as a thing in memory if it outlives the call.

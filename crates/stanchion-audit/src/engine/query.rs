@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::condition::{
-    CONDITIONS_MOST, Condition, columns, conditions, is_identity, is_relative, is_relative_value, keywords, pair,
+    CONDITIONS_MOST, Condition, columns, conditions, is_identity, is_relative, is_relative_value, pair,
 };
 use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -131,13 +131,7 @@ impl Engine<'_> {
         query.locks |= self.locks_rows(known);
         query.compares |= known.get(&known.model.compares).is_some();
         query.creates |= known.get(&known.model.creates).is_some();
-        let value =
-            if known.model.value.0.iter().any(|which| matches!(which, crate::models::Which::Keyword(w) if w == "**")) {
-                Some(keywords(known))
-            } else {
-                known.get(&known.model.value)
-            };
-        if let Some(value) = value {
+        if let Some(value) = known.get(&known.model.value) {
             query.set = Some(match query.set.take() {
                 Some(old) => pair(&old, &value),
                 None => value,
@@ -188,7 +182,8 @@ impl Engine<'_> {
         let write = match query.verb {
             Verb::Find | Verb::Count => {
                 let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
-                let what = What::Read { locks: query.locks, by: by.collect(), through: Vec::new() };
+                let (by, through, columns) = (by.collect(), Vec::new(), Vec::new());
+                let what = What::Read { locks: query.locks, by, through, highest: None, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format_args!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
@@ -259,17 +254,26 @@ impl Engine<'_> {
         self.read_of(origins).is_some()
     }
 
+    /// Whether a key is most likely that of a row that was read. One from a file says which row it is, as a caller's does.
+    pub(super) fn is_of_row(&self, key: &Origins) -> bool {
+        self.read_of(key).is_some_and(|(_, resource)| resource.kind != Kind::File)
+    }
+
+    /// Whether a session watches rows of this type, and writes what is set.
+    pub(super) fn is_tracked(&self, kind: &str) -> bool {
+        self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.tracked)
+    }
+
     /// A field of a row that its session watches is set.
     pub(super) fn tracked_set(&mut self, of: &Value, field: &str, value: &Value, span: Span) {
-        let language = self.language(self.file());
-        let Some(kind) = of.kind() else { return };
-        if !self.models.of_type(language, kind).is_some_and(|kind| kind.tracked) {
+        if !of.kind().is_some_and(|kind| self.is_tracked(kind)) {
             return;
         }
         let Some((_, resource)) = self.read_of(&of.origins) else { return };
         let relative = is_relative_value(self.words(), value);
         let columns = vec![field.into()];
-        let write = Write { whole: !relative, relative, columns, ..Write::default() };
+        let decided = self.decided(&columns);
+        let write = Write { whole: !relative, relative, columns, decided, ..Write::default() };
         self.emit(What::Write(write), Some(resource), &value.deep_origins(), span);
     }
 

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use super::Engine;
 use super::bound::{Bound, parts, raised};
 use super::condition::is_identity;
-use super::event::{Acquire, Kind, Resource, Scope, What, Write};
+use super::event::{Acquire, Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::query::{self, Query};
-use super::value::{Origins, Shape, Value};
+use super::value::{EventId, Origins, Shape, Value};
 use crate::models::Which;
 use crate::sql::{self, BeginMode, Isolation, LockAction, LockKind, OnConflict, Operator, Statement, Verb};
 
@@ -211,7 +211,9 @@ impl Engine<'_> {
                 let locks = statement.for_update || statement.for_share;
                 let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
                 let by = statement.filter.iter().filter(equal).map(|condition| condition.column.as_str().into());
-                let what = What::Read { locks, by: by.collect(), through: self.through(statement, bound) };
+                let through = self.through(statement, bound);
+                let (by, columns) = (by.collect(), given(statement));
+                let what = What::Read { locks, by, through, highest: highest(statement), columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
@@ -257,7 +259,7 @@ impl Engine<'_> {
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
                 let columns = statement.insert.iter().map(|(column, _)| column.as_str().into()).collect();
-                Write { inserts: true, creates, columns, ..Write::default() }
+                Write { inserts: true, creates, columns, numbered: self.numbered(statement, bound), ..Write::default() }
             }
             Verb::Upsert | Verb::Merge => {
                 let relative = !statement.set.is_empty() && statement.set.iter().all(|set| set.relative);
@@ -288,6 +290,21 @@ impl Engine<'_> {
     }
 }
 
+/// The column whose highest value is all that is asked for.
+fn highest(statement: &Statement) -> Option<Rc<str>> {
+    match (&statement.aggregates[..], &statement.columns[..]) {
+        ([max], [column]) if max == "max" => Some(column.as_str().into()),
+        _ => None,
+    }
+}
+
+/// The columns that it gives of its rows, if it names them all.
+fn given(statement: &Statement) -> Vec<Rc<str>> {
+    let is_plain = statement.tables.len() == 1 && statement.aggregates.is_empty();
+    let named = statement.columns.iter().filter(|_| is_plain && statement.columns.iter().all(|column| column != "*"));
+    named.map(|column| column.as_str().into()).collect()
+}
+
 /// What is bound to a statement for the first of many rows.
 fn first_row(rows: &Value) -> Option<Rc<[Value]>> {
     let Shape::List(rows) = &rows.shape else { return None };
@@ -298,6 +315,19 @@ fn first_row(rows: &Value) -> Option<Rc<[Value]>> {
 }
 
 impl Engine<'_> {
+    /// A column of a new row is computed from the highest value that it has in the table: the read of that.
+    fn numbered(&self, statement: &Statement, bound: &Bound) -> Option<EventId> {
+        statement.insert.iter().find_map(|(column, operand)| {
+            bound.origins(operand).iter().rev().find(|id| {
+                let Some(Event { what: What::Read { highest: Some(of), .. }, resource, .. }) = self.event(*id) else {
+                    return false;
+                };
+                let table = resource.as_ref().map(|r| &*r.name);
+                **of == **column && table == statement.tables.first().map(String::as_str)
+            })
+        })
+    }
+
     /// What of other rows the rows were looked for by.
     fn through(&self, statement: &Statement, bound: &Bound) -> Vec<(Rc<str>, Origins)> {
         let operands = statement.filter.iter().map(|condition| &condition.operand);
@@ -312,13 +342,14 @@ impl Engine<'_> {
             .filter
             .iter()
             .filter(|condition| condition.operator == Operator::Equal && is_identity(&condition.column))
-            .filter(|condition| !self.is_stored(&bound.origins(&condition.operand)))
+            .filter(|condition| Bound::has(&condition.operand))
+            .filter(|condition| !self.is_of_row(&bound.origins(&condition.operand)))
             .map(|condition| format!("{}={}", condition.column, bound.name(&condition.operand)))
             .collect();
         // What is put in the place of a row has the row's key.
         if matches!(statement.verb, Verb::Upsert | Verb::Merge) {
             let keys = statement.insert.iter().filter(|(column, _)| is_identity(column));
-            let own = keys.filter(|(_, operand)| !self.is_stored(&bound.origins(operand)));
+            let own = keys.filter(|(_, operand)| !self.is_of_row(&bound.origins(operand)));
             equal.extend(own.map(|(column, operand)| format!("{column}={}", bound.name(operand))));
         }
         equal.sort();

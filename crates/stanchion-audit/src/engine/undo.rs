@@ -35,7 +35,8 @@ impl Engine<'_> {
         let name = word(name);
         let old = object.fields.borrow_mut().insert(Rc::clone(&name), value);
         if object.shared && !self.here.early {
-            self.undo.push(Undo::Field(Rc::clone(&object.fields), name, old));
+            self.undo.push(Undo::Field(Rc::clone(&object.fields), Rc::clone(&name), old));
+            self.field_grows(&object.fields, name);
         }
     }
 

@@ -89,7 +89,7 @@ pub(crate) enum Shape {
     List(Rc<[Value]>),
     Func(Rc<Closure>),
     Class(usize, ClassId),
-    Object(Object),
+    Object(Rc<Object>),
     /// One of several objects of different classes, or their methods of one name.
     Either(Rc<[Value]>),
     /// A file of the program.
@@ -145,6 +145,12 @@ pub(crate) struct Object {
     pub(crate) fields: Rc<Fields>,
     /// It lives longer than a call: an instance of a class, or something at the top of a module.
     pub(crate) shared: bool,
+}
+
+impl From<Object> for Shape {
+    fn from(object: Object) -> Self {
+        Self::Object(Rc::new(object))
+    }
 }
 
 impl Object {
@@ -272,8 +278,10 @@ impl Value {
     /// One of the two.
     pub(crate) fn join(&self, other: &Self) -> Self {
         let origins = self.origins.with(&other.origins);
-        let known = |value: &Self| match value.shape {
+        let known = |value: &Self, beside: &Self| match &value.shape {
             Shape::Null => 0,
+            // What a caller gives is another thing in every call, and stays so where a constant may take its place.
+            Shape::Str(text) if text.is_empty() || beside.is_vague() && beside.name.contains('$') => 0,
             _ if value.is_vague() => 1,
             _ => 2,
         };
@@ -290,17 +298,24 @@ impl Value {
         }
         // What is known of one of them is better than nothing; of two that are known, the later one counts. What the
         // other one holds may be what was meant.
-        let (kept, left) = if known(other) >= known(self) { (other, self) } else { (self, other) };
+        let later = known(other, self) >= known(self, other) && !self.is_plain_of(other);
+        let (kept, left) = if later { (other, self) } else { (self, other) };
         let held = matches!(left.shape, Shape::List(_)) || left.object().is_some_and(|object| object.class.is_none());
         let origins = if held { origins.with(&left.deep_origins()) } else { origins };
         Self { origins, shape: kept.shape.clone(), name: Rc::clone(&kept.name) }
+    }
+
+    /// Something that was given, and a call of its own makes the other one of it: most often it is used as it is.
+    fn is_plain_of(&self, other: &Self) -> bool {
+        let made = || other.name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('.'));
+        self.is_vague() && other.is_vague() && self.name.starts_with('$') && made()
     }
 
     /// The same, where others can reach it.
     pub(crate) fn shared(&self) -> Self {
         let mut value = self.clone();
         match &mut value.shape {
-            Shape::Object(object) if object.class.is_some() => object.shared = true,
+            Shape::Object(object) if object.class.is_some() && !object.shared => Rc::make_mut(object).shared = true,
             Shape::Either(several) => *several = several.iter().map(Self::shared).collect(),
             _ => {}
         }

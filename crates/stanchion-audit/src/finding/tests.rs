@@ -82,3 +82,17 @@ fn words_are_read_as_they_are_written() {
     let error = "hihg".parse::<Severity>().unwrap_err().to_string();
     assert_eq!(error, "`hihg` is not allowed here; allowed: low, medium, high");
 }
+
+#[test]
+fn of_two_that_say_the_same_the_ways_of_both_are_told() {
+    let (first, mut second) = (sample(), sample());
+    second.flow[0].line = 1;
+    let both = |mut findings: Vec<Finding>| {
+        finish(&mut findings, &|_| Some("x\n".repeat(9).into()));
+        findings
+    };
+    let told = both(vec![first.clone(), second.clone(), first.clone()]);
+    assert_eq!((told.len(), told[0].flow.len()), (1, first.flow.len() + 1));
+    assert!(first.flow.iter().chain(&second.flow).all(|step| told[0].flow.contains(step)));
+    assert_eq!(told, both(vec![second, first]));
+}

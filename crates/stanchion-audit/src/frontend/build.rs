@@ -149,15 +149,15 @@ pub(crate) fn other(span: Span) -> Expr {
 }
 
 pub(crate) fn member(of: Expr, name: &str) -> ExprKind {
-    ExprKind::Member { of: Box::new(of), name: name.to_owned() }
+    ExprKind::Member { of: Box::new(of), name: name.into() }
 }
 
 pub(crate) fn unary(op: &str, of: Expr) -> ExprKind {
-    ExprKind::Unary { op: op.to_owned(), of: Box::new(of) }
+    ExprKind::Unary { op: op.into(), of: Box::new(of) }
 }
 
 pub(crate) fn binary(op: &str, left: Expr, right: Expr) -> ExprKind {
-    ExprKind::Binary { op: op.to_owned(), left: Box::new(left), right: Box::new(right) }
+    ExprKind::Binary { op: op.into(), left: Box::new(left), right: Box::new(right) }
 }
 
 pub(crate) fn call(callee: Expr, args: Vec<Expr>) -> ExprKind {
@@ -166,7 +166,7 @@ pub(crate) fn call(callee: Expr, args: Vec<Expr>) -> ExprKind {
 }
 
 pub(crate) fn assign(to: Pattern, value: Expr, op: Option<&str>) -> StmtKind {
-    StmtKind::Assign { to: vec![to], value, op: op.map(str::to_owned) }
+    StmtKind::Assign { to: vec![to], value, op: op.map(Into::into) }
 }
 
 /// `first op right op right …`, all of it to the left. `+` with a string on one side is a template.

@@ -232,7 +232,7 @@ impl Show<'_> {
 
     fn pattern(&self, pattern: &Pattern) -> String {
         match pattern {
-            Pattern::Name(name) => name.clone(),
+            Pattern::Name(name) => name.to_string(),
             // Not to be taken for a variable.
             Pattern::Place(place) if matches!(place.kind, ExprKind::Name(_)) => format!("&{}", self.expr(place)),
             Pattern::Place(place) => self.expr(place),
@@ -262,7 +262,7 @@ impl Show<'_> {
 
     fn expr(&self, value: &Expr) -> String {
         match &value.kind {
-            ExprKind::Name(name) | ExprKind::Num(name) => name.clone(),
+            ExprKind::Name(name) | ExprKind::Num(name) => name.to_string(),
             ExprKind::This => "this".to_owned(),
             ExprKind::Super => "super".to_owned(),
             ExprKind::Null => "null".to_owned(),

@@ -84,9 +84,9 @@ pub(crate) fn asked(functions: &[Function]) -> BTreeSet<String> {
         each_in(&function.body, &mut |expr| {
             if let ExprKind::Member { of, name } = &expr.kind
                 && !matches!(of.kind, ExprKind::This | ExprKind::Super)
-                && !all.contains(name)
+                && !all.contains(name.as_str())
             {
-                all.insert(name.clone());
+                all.insert(name.to_string());
             }
         });
     }

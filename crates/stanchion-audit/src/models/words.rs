@@ -66,6 +66,16 @@ pub(crate) struct Words {
     pub(crate) properties: Vec<String>,
     /// What is made by these is waited for: whoever puts one in the place of another and waits for that has his turn.
     pub(crate) turns: Vec<String>,
+    /// Methods of lists that put what they are given at the end.
+    pub(crate) adds_last: Vec<String>,
+    /// Methods that change nothing any more if they are called again.
+    pub(crate) settles: Vec<String>,
+    /// Calls that tidy a path up, as they are named: for every name that a file can have they give the same file.
+    pub(crate) tidies: Vec<String>,
+    /// Ends of addresses that are posted to because the question is long.
+    pub(crate) asks: Vec<String>,
+    /// Conditions, as they are named, that hold on another system than a server's.
+    pub(crate) elsewhere: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -103,6 +113,11 @@ impl Words {
             (&mut self.managers, &more.managers),
             (&mut self.properties, &more.properties),
             (&mut self.turns, &more.turns),
+            (&mut self.adds_last, &more.adds_last),
+            (&mut self.settles, &more.settles),
+            (&mut self.tidies, &more.tidies),
+            (&mut self.asks, &more.asks),
+            (&mut self.elsewhere, &more.elsewhere),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

@@ -1,7 +1,7 @@
 //! What a tool or route is given, as far as its schema is written down.
 
 use crate::engine::path_of;
-use crate::hir::{Call, Class, Expr, ExprKind, Module, Param, Pattern, StmtKind, replaces};
+use crate::hir::{Call, Class, Expr, ExprKind, Module, Param, Pattern, StmtKind, Text, replaces};
 use crate::program::{Meaning, Program};
 
 /// Schemas inside schemas, and names for names.
@@ -111,7 +111,7 @@ fn shape(at: At<'_>, expr: &Expr) -> Option<(Shape, bool)> {
         ExprKind::Object { fields, .. } => {
             let named = fields.iter().filter_map(|(name, value)| {
                 let (shape, needed) = shape(at, value).unwrap_or((Shape::Unknown, true));
-                Some(Argument { name: name.clone()?, shape, needed })
+                Some(Argument { name: name.as_ref()?.to_string(), shape, needed })
             });
             Some((Shape::Object(named.collect()), true))
         }
@@ -124,7 +124,7 @@ fn is_text(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Str(_))
 }
 
-fn field<'a>(fields: &'a [(Option<String>, Expr)], name: &str) -> Option<&'a Expr> {
+fn field<'a>(fields: &'a [(Option<Text>, Expr)], name: &str) -> Option<&'a Expr> {
     fields.iter().find(|(key, _)| key.as_deref() == Some(name)).map(|(_, value)| value)
 }
 
@@ -165,7 +165,7 @@ fn word(expr: &Expr) -> Shape {
 }
 
 /// `{ type: "object", properties: { … }, required: [ … ] }`
-fn json(at: At<'_>, fields: &[(Option<String>, Expr)]) -> Shape {
+fn json(at: At<'_>, fields: &[(Option<Text>, Expr)]) -> Shape {
     if let Some(found) = field(fields, "enum").map(word).filter(|found| *found != Shape::Unknown) {
         return found;
     }
@@ -186,7 +186,7 @@ fn json(at: At<'_>, fields: &[(Option<String>, Expr)]) -> Shape {
             match field(fields, "properties").map(|it| &it.kind) {
                 Some(ExprKind::Object { fields, .. }) => {
                     let named = fields.iter().filter_map(|(name, value)| {
-                        let name = name.clone()?;
+                        let name = name.as_ref()?.to_string();
                         let (shape, _) = shape(at, value).unwrap_or((Shape::Unknown, true));
                         let needed = needed.contains(&name.as_str());
                         Some(Argument { name, shape, needed })
@@ -236,7 +236,7 @@ fn one(at: At<'_>, param: &Param) -> Option<Argument> {
     };
     let has_default = param.default.is_some() && by.is_none_or(|(_, call)| is_said(call));
     let needed = !has_default && !text.contains("None") && !text.contains("Optional");
-    Some(Argument { name: name.clone(), shape: typed(at, text), needed })
+    Some(Argument { name: name.to_string(), shape: typed(at, text), needed })
 }
 
 fn typed(at: At<'_>, text: &str) -> Shape {

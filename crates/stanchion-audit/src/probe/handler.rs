@@ -190,7 +190,7 @@ fn body(function: &Function) -> Option<Vec<Argument>> {
         if let ExprKind::Member { of, name } = &expr.kind
             && is_body(of)
         {
-            names.insert(name.clone());
+            names.insert(name.to_string());
         }
     });
     taken(&function.body, &is_body, &mut names);
@@ -207,7 +207,7 @@ fn taken(body: &[Stmt], is_body: &dyn Fn(&Expr) -> bool, names: &mut BTreeSet<St
         {
             for pattern in to {
                 if let Pattern::Object(fields) = pattern {
-                    names.extend(fields.iter().map(|(name, _)| name.clone()));
+                    names.extend(fields.iter().map(|(name, _)| name.to_string()));
                 }
             }
         }

@@ -62,8 +62,9 @@ impl Page<'_> {
         self.put("\n[origin]");
         self.put(&format!("code = {}", quoted(code)));
         self.put(&format!("fingerprint = {}", quoted(self.finding.fingerprint())));
-        for step in &self.finding.flow {
-            if matches!(step.role, Role::Read | Role::Write) {
+        // Of several ways to it, the first: the calls of the probe go by that.
+        for role in [Role::Read, Role::Write] {
+            if let Some(step) = self.finding.flow.iter().find(|step| step.role == role) {
                 self.put(&format!("{} = {}", step.role.as_str(), quoted(&format!("{}:{}", step.path, step.line))));
             }
         }

@@ -1,7 +1,9 @@
 //! RC202, RC204: a lock that may be somebody else's by now.
 
+use std::collections::BTreeSet;
+
 use super::{Case, Hit};
-use crate::engine::{Scope, What};
+use crate::engine::{Event, Scope, Site, What};
 
 /// RC202.
 pub(super) fn release_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -14,6 +16,42 @@ pub(super) fn release_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
             let resource = lock.to_string();
             hits.push(Hit { resource, scope: Scope::Cluster, sure: 2, ..case.hit("RC202", event, text) });
         }
+    }
+}
+
+/// RC202 with a lock file that others remove when it looks old: the one that is removed in the end may be the next holder's.
+/// After RC208, which knows such files.
+pub(super) fn stale_release(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    let stale: Vec<(String, Site)> =
+        hits.iter().filter(|hit| hit.code == "RC208").map(|hit| (hit.resource.clone(), hit.write)).collect();
+    if stale.is_empty() {
+        return;
+    }
+    let mut taken = BTreeSet::new();
+    for event in case.events() {
+        let (What::Write(how), Some(resource)) = (&event.what, &event.resource) else { continue };
+        if how.creates {
+            taken.insert(&*resource.name);
+        }
+        let mut same = stale.iter().filter(|(name, _)| **name == *resource.name).peekable();
+        // What has failed has most likely not lasted long enough to look old.
+        let failed = event.handler && !event.always;
+        let given_back = how.deletes && !failed && how.from.is_none() && taken.contains(&*resource.name);
+        if !given_back || same.peek().is_none() || same.any(|(_, removal)| *removal == event.site) {
+            continue;
+        }
+        // Whoever reads it first looks whose it is.
+        let reads =
+            |e: &Event| matches!(e.what, What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource));
+        let looks = event.guards.iter().filter_map(|id| case.trace.event(id)).any(reads);
+        if looks || hits.iter().any(|hit| hit.code == "RC202" && hit.write == event.site) {
+            continue;
+        }
+        let text = (
+            "a lock file that others remove when it looks old is removed without a look whose it is",
+            "if it was taken over meanwhile, it is the next holder's lock that is removed",
+        );
+        hits.push(Hit { scope: Scope::Host, ..case.hit("RC202", event, text) });
     }
 }
 

@@ -31,7 +31,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         });
         if is_read
             || check.covered_with(write, case.needed(Scope::Host))
-            || hits.iter().any(|hit| hit.write == write.site)
+            // What only its maker can tell may come to nothing.
+            || hits.iter().any(|hit| hit.write == write.site && hit.memory.is_empty())
         {
             continue;
         }
@@ -85,6 +86,15 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// The file itself is put aside, under its own name with something behind it, or under one that nobody has had.
+fn moved_away(case: &Case<'_>, write: &Event, from: &str) -> bool {
+    let Some(to) = write.resource.as_ref().map(|r| &*r.name) else { return false };
+    let is_read =
+        |e: &Event| matches!(e.what, What::Read { .. }) && e.resource.as_ref().is_some_and(|r| *r.name == *from);
+    to.strip_prefix(from).is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        || Mark::Unique.is_in(to) && case.events().iter().any(is_read)
+}
+
 /// RC303: two writers share one temporary file.
 pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
@@ -97,7 +107,10 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
         });
         let Some(written) = written else { continue };
-        if Mark::Unique.is_in(from) || written.covered_with(write, case.needed(Scope::Host)) {
+        if Mark::Unique.is_in(from)
+            || moved_away(case, write, from)
+            || written.covered_with(write, case.needed(Scope::Host))
+        {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);
@@ -131,6 +144,12 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         });
         // Whoever has read it again later knows what is there.
         let Some(read) = reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read)) else { continue };
+        // Nothing is lost if what could not be read was put aside.
+        let mut since = (read.id..).map_while(|id| case.trace.event(id)).take_while(|e| e.id != write.id);
+        let aside = |how: &Write| how.from.as_ref() == Some(&resource.name);
+        if since.any(|e| e.handler && !e.told && matches!(&e.what, What::Write(how) if aside(how))) {
+            continue;
+        }
         let text = (
             "if it cannot be read, something empty is changed and saved instead",
             "an error that lasts a moment, or a half-written file, costs all that was stored",

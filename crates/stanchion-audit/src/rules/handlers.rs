@@ -39,7 +39,9 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let lasting = event.resource.as_ref().is_none_or(|r| r.kind != Kind::Memory);
         match &event.what {
             What::Write(how) if lasting => {
-                hint("readOnlyHint") || hint("idempotentHint") && (how.inserts && !how.creates || how.relative)
+                hint("readOnlyHint")
+                    || hint("idempotentHint")
+                        && (how.inserts && !how.creates && !is_replaced(case, event) || how.relative)
             }
             What::Effect(effect) if !effect.safe => hint("readOnlyHint") || hint("idempotentHint") && !effect.repeats(),
             _ => false,
@@ -59,4 +61,24 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
     );
     let (read, resource, sure) = (Some(root.site), root.name.to_string(), u8::from(!is_doubtful));
     hits.push(Hit { read, resource, scope: Scope::Cluster, sure, ..case.hit("RC407", found, text) });
+}
+
+/// Whether what is inserted was to be updated just before, and only in some cases is inserted instead, or was deleted just
+/// before: again, it is there once.
+fn is_replaced(case: &Case<'_>, insert: &Event) -> bool {
+    let What::Write(new) = &insert.what else { return false };
+    let before = case.between(0, insert.id).iter().rev();
+    let mut before = before.filter(|e| matches!(e.what, What::Write(_)) && e.site != insert.site);
+    before.next().is_some_and(|old| {
+        let What::Write(how) = &old.what else { return false };
+        let updated = how.whole && !how.columns.is_empty() && how.columns.iter().all(|c| new.columns.contains(c));
+        // Old ones that are deleted when a new one comes are others; those of one thing, or for a whole list, are not.
+        let of_one = old.resource.as_ref().is_some_and(|r| r.part.is_some());
+        let list =
+            || insert.loops.len() > old.loops.len() && old.transaction.is_some_and(|t| insert.transaction == Some(t));
+        let deleted = how.deletes && (of_one || list());
+        (deleted || updated && old.path.len() < insert.path.len())
+            && old.resource.as_ref().map(|r| &r.name) == insert.resource.as_ref().map(|r| &r.name)
+            && insert.path.starts_with(&old.path)
+    })
 }

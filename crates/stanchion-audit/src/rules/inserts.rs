@@ -1,14 +1,22 @@
 //! RC401: looked for first, then inserted.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, What};
+use crate::engine::{Event, Kind, Resource, What};
+
+/// Whoever wants the value, too, keeps it for the next time: it does not matter who sets it.
+fn is_cached(case: &Case<'_>, key: &Resource) -> bool {
+    let mut of_it = case.events().iter().filter(|e| e.resource.as_ref().is_some_and(|r| r.is(key)));
+    of_it.any(|e| matches!(e.what, What::Read { .. }))
+}
 
 /// RC401.
 pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref() else { continue };
-        if !how.inserts || how.creates || !matches!(resource.kind, Kind::Table | Kind::Document) {
+        let is_set = resource.kind == Kind::Key && how.whole && !how.compares;
+        let is_row = matches!(resource.kind, Kind::Table | Kind::Document) && how.inserts;
+        if !is_set && !is_row || how.creates || is_set && is_cached(case, resource) {
             continue;
         }
         let check = write.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
@@ -17,12 +25,14 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && !write.present.contains(read.id)
                 && read.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
                 && read.meets(write)
+                && (is_row || matches!(read.what, What::Check))
         });
-        let Some(check) = check else { continue };
+        let highest = how.numbered.and_then(|id| case.trace.event(id));
+        let Some(check) = check.or(highest) else { continue };
         // The database refuses the second one; what was done before it is done.
         // What was asked for must be what the key is about; if that is not known, what is inserted.
         let asked = match &check.what {
-            What::Read { by, .. } if !by.is_empty() => by,
+            What::Read { by, highest: None, .. } if !by.is_empty() => by,
             _ => &how.columns,
         };
         let columns: Vec<String> = asked.iter().map(ToString::to_string).collect();
@@ -51,10 +61,22 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         {
             continue;
         }
-        let text = (
-            "whether a row is there is asked first, and inserted later",
-            "two callers can both find nothing and both insert",
-        );
+        let text = if highest.is_some_and(|read| read.id == check.id) {
+            (
+                "a new row has the number after the highest one, which was read before",
+                "two callers can take the same number",
+            )
+        } else if is_row {
+            (
+                "whether a row is there is asked first, and inserted later",
+                "two callers can both find nothing and both insert",
+            )
+        } else {
+            (
+                "whether a key is there is asked first, and set later",
+                "two callers can both find nothing and both set it",
+            )
+        };
         hits.push(case.pair("RC401", check, write, text));
     }
 }

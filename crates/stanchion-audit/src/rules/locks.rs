@@ -24,6 +24,21 @@ pub(super) fn without_ttl(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// One is how a context is entered, the other how it is left: whoever enters it sees to the other.
+fn are_halves(case: &Case<'_>, taken: &Event, given: &Event) -> bool {
+    let within = |event: &Event| {
+        let (line, functions) = (event.site.span.line, &case.program.module(event.site.file).functions);
+        let around = functions.iter().filter(|f| f.class.is_some() && f.span.line <= line && line <= f.span.end_line);
+        around.max_by_key(|f| f.span.line).map(|f| (f.class, f.name.as_str()))
+    };
+    taken.site.file == given.site.file
+        && matches!(
+            (within(taken), within(given)),
+            (Some((one, "__enter__")), Some((other, "__exit__"))) | (Some((one, "__aenter__")), Some((other, "__aexit__")))
+                if one == other
+        )
+}
+
 /// RC205: an exception between the two keeps it.
 pub(super) fn not_released(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
@@ -36,6 +51,9 @@ pub(super) fn not_released(case: &Case<'_>, hits: &mut Vec<Hit>) {
             .iter()
             .filter(|e| e.id > event.id && matches!(&e.what, What::Release { lock: l, .. } if *l == lock.lock))
             .collect();
+        if releases.iter().any(|release| are_halves(case, event, release)) {
+            continue;
+        }
         // Given back on the usual way, not only where something went wrong.
         let goes_on = |release: &Event| {
             case.events().iter().filter(|e| e.id > release.id && !e.handler).all(|e| e.meets(release))

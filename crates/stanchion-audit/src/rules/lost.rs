@@ -1,11 +1,11 @@
 //! RC101 - RC105, RC107, RC201: what was read is written back, and somebody else's change in between is lost.
 
-use super::{Case, Hit};
+use super::{Case, Hit, given_back, parts, rows};
 use crate::engine::{Entry, Event, EventId, Held, Kind, Resource, Scope, What, Write};
 use crate::hir::Language;
 
-/// Reads that a write depends on, of the same thing.
-fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
+/// Reads that a write depends on, of the same thing, the one that says most first.
+pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, &'a Event)> {
     let mut pairs = Vec::new();
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
@@ -15,16 +15,24 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
         }
         let mut by_value: Vec<EventId> = write.deps.iter().rev().filter(|_| !how.relative).collect();
         looked_up(case, write, how, &mut by_value);
+        by_value.retain(|id| case.trace.event(*id).is_none_or(|read| rows::may_give(read, &how.columns)));
         // What the store computes itself is only wrong if it should not have been done at all.
         // That a row was there is no reason to fear for what is written.
         let by_guard = write.guards.iter().rev().filter(|id| {
-            kind == Kind::Table && (how.decided || !how.raised.is_empty() && !write.present.contains(*id))
+            let present = write.present.contains(*id);
+            let read = case.trace.event(*id);
+            let taken = || present && read.is_some_and(|read| rows::takes(read, how));
+            // Something else of the row may have been looked at.
+            let gives = || read.is_some_and(|read| rows::may_give(read, &how.columns));
+            kind == Kind::Table && ((how.decided || !how.raised.is_empty() && !present) && gives() || taken())
         });
-        let reads = by_value.into_iter().chain(by_guard).filter_map(|id| case.trace.event(id)).filter(|read| {
-            matches!(read.what, What::Read { .. })
-                && read.resource.as_ref().is_some_and(|r| r.is(resource))
-                && read.meets(write)
-        });
+        let by_row = rows::one_by_one(case, write, how);
+        let reads =
+            by_value.into_iter().chain(by_guard).chain(by_row).filter_map(|id| case.trace.event(id)).filter(|read| {
+                matches!(read.what, What::Read { .. })
+                    && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                    && read.meets(write)
+            });
         // What is written only where nothing is has nothing to lose: see RC301.
         let absent = |read: &&Event| {
             let looks = write.guards.iter().filter_map(|id| case.trace.event(id));
@@ -38,10 +46,13 @@ fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(&'a Event, &'a Event)> {
                     && e.resource == write.resource
                     && !write.deps.contains(e.id)
             });
-        let reads: Vec<&Event> = reads.filter(absent).filter(|_| !fails).collect();
+        let mut reads: Vec<&Event> = reads.filter(absent).filter(|_| !fails).collect();
         // What was read at the start counts only if it was not read again.
-        if let Some(read) = reads.iter().find(|read| !read.early).or(reads.first()) {
-            pairs.push((*read, write));
+        if reads.iter().any(|read| !read.early) {
+            reads.retain(|read| !read.early);
+        }
+        if !reads.is_empty() {
+            pairs.push((reads, write));
         }
     }
     pairs
@@ -76,7 +87,7 @@ fn looked_up(case: &Case<'_>, write: &Event, how: &Write, reads: &mut Vec<EventI
 }
 
 /// Judges a pair by the locks around it; nothing if they protect it.
-fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, what: &str) -> Option<Hit> {
+pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, what: &str) -> Option<Hit> {
     let shared = write.resource.as_ref().map_or(Scope::Process, |r| r.scope);
     let needed = case.needed(shared);
     if read.covered_with(write, needed) {
@@ -111,7 +122,8 @@ fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write: &Event, wh
 
 /// RC101 and RC107.
 pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    for (read, write) in pairs(case, Kind::File) {
+    for (reads, write) in pairs(case, Kind::File) {
+        let Some(read) = freshest(case, &reads, write) else { continue };
         // Who calls it from another file may have read anew before: that is told where it is called.
         let root = &case.trace.root;
         if read.kept && root.entry == Entry::Loose && case.program.is_asked(&root.name) {
@@ -137,6 +149,18 @@ pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// Of several reads the latest, but one of this call: what was kept from an earlier one may be a part that has nothing to
+/// do with it. Whoever has read under the lock of the write knows what he writes, whatever else he has read.
+fn freshest<'a>(case: &Case<'_>, reads: &[&'a Event], write: &Event) -> Option<&'a Event> {
+    let locked = |read: &&Event| read.covered_with(write, case.needed(Scope::Host));
+    let few = || reads.iter().take(READS_MOST).copied();
+    let fresh = || few().find(|read| !read.kept && kept_once(case, read).is_none());
+    few().find(locked).or_else(fresh).or(reads.first().copied())
+}
+
+/// Reads of one write that are looked at.
+const READS_MOST: usize = 8;
+
 /// RC107: a method writes what its object holds, and the object may hold it since it was made: who made it says so.
 pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
     if case.needed(Scope::Host) <= Scope::Process {
@@ -159,7 +183,8 @@ pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         let why = format!("what others have written since then is overwritten: {}", case.facts.because);
         let text = ("a file is written from a copy in memory that was read at the start", why);
-        hits.push(Hit { memory, ..case.hit("RC107", write, text) });
+        let frames = write.stack.iter().copied().collect();
+        hits.push(Hit { memory, frames, ..case.hit("RC107", write, text) });
     }
 }
 
@@ -177,42 +202,11 @@ fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
     })
 }
 
-/// RC102 and RC106.
-pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    for (read, write) in pairs(case, Kind::Table) {
-        if let Some(begin) = read.transaction.filter(|begin| write.transaction == Some(*begin)) {
-            let strict = case.trace.event(begin).is_some_and(|event| {
-                matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
-            });
-            let locked = matches!(read.what, What::Read { locks: true, .. });
-            // A write before the read holds the row or, in SQLite, the database already.
-            let written = case.events().iter().any(|e| {
-                e.id < read.id
-                    && e.transaction == Some(begin)
-                    && matches!(e.what, What::Write(_))
-                    && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
-            });
-            if strict || locked || written {
-                continue;
-            }
-        }
-        // A column that counts the changes of the others is a version.
-        let counts =
-            matches!(&write.what, What::Write(how) if !how.raised.is_empty() && how.raised.len() < how.columns.len());
-        let hit = by_locks(case, if counts { "RC106" } else { "RC102" }, read, write, "a row");
-        hits.extend(hit.map(|mut hit| {
-            if hit.code == "RC106" {
-                "the row has a version, and the write does not compare it".clone_into(&mut hit.message);
-            }
-            hit
-        }));
-    }
-}
-
 /// RC103.
 pub(super) fn key(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for kind in [Kind::Key, Kind::Document] {
-        for (read, write) in pairs(case, kind) {
+        for (reads, write) in pairs(case, kind) {
+            let Some(read) = reads.first() else { continue };
             // A watched key, or a transaction that fails when somebody else was faster.
             let strict = read.transaction.filter(|begin| write.transaction == Some(*begin)).is_some_and(|begin| {
                 case.trace.event(begin).is_some_and(|e| matches!(e.what, What::Begin { serializable: true, .. }))
@@ -234,9 +228,10 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let same = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
-        // A map that is filled where it has a gap is a cache.
+        // A map that is filled where it has a gap is a cache, unless what it holds has to be given back.
         // And a flag that is set in the end says only that it has been there.
-        let guards = write.guards.iter().filter(|_| how.whole && !how.constant);
+        let holds = !how.whole && !write.guards.is_empty() && given_back::is_given_back(case, write);
+        let guards = write.guards.iter().filter(|_| (how.whole || holds) && !how.constant);
         let reads = write.deps.iter().chain(guards).filter_map(|id| case.trace.event(id));
         let reads: Vec<&Event> =
             reads.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).filter(same).collect();
@@ -249,7 +244,7 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let paused = || between.iter().any(|e| matches!(e.what, What::Suspend) && !e.guards.contains(read.id));
         // The second round of something that calls itself is not another caller.
         let again = |e: &Event| matches!(e.what, What::Write(_)) && e.site == write.site && e.loops == write.loops;
-        if how.inserts && !paused() || case.between(0, write.id).iter().any(again) {
+        if how.inserts && !holds && !paused() || case.between(0, write.id).iter().any(again) {
             continue;
         }
         // Whoever sets it before others can run has it.
@@ -268,7 +263,8 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
             .filter_map(|id| case.trace.event(id))
             .any(|e| matches!(&e.what, What::Effect(effect) if !effect.safe));
         // Whoever fetches what is not there yet twice has it twice.
-        if how.data && !how.inserts && !made && !write.deps.contains(read.id) {
+        let plain = || how.data || parts::is_part_of_answer(case, write);
+        if !how.inserts && !made && !write.deps.contains(read.id) && plain() {
             continue;
         }
         if comes_from_outside(case, read, write) || is_alone(case, resource, write) || is_timed(case, write) {
@@ -316,7 +312,7 @@ pub(super) fn split(case: &Case<'_>, hits: &mut Vec<Hit>) {
 /// What is written was fetched after the look: it is newer than what was there, and whoever fetches twice has it twice.
 fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     let outside = |e: &Event| match &e.what {
-        What::Read { .. } => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
+        What::Read { .. } | What::Check => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
         What::Effect(_) => true,
         _ => false,
     };
@@ -327,7 +323,7 @@ fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
         .iter()
         .filter_map(|id| case.trace.event(id))
         .filter(|e| e.id > read.id && outside(e))
-        .any(|e| if by_value { e.deps.contains(read.id) } else { matches!(e.what, What::Read { .. }) })
+        .any(|e| if by_value { e.deps.contains(read.id) } else { !matches!(e.what, What::Effect(_)) })
 }
 
 /// What is fetched anew when it has become old: whoever fetches it twice has it twice.
@@ -369,10 +365,11 @@ fn waits(case: &Case<'_>, from: &Event, to: &Event) -> bool {
 pub(super) fn snapshot(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
-        if write.resource.as_ref().is_none_or(|r| r.kind != Kind::File) {
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
+        if !write.detached || !how.whole || how.publishes || !write.held.is_empty() {
             continue;
         }
-        if !write.detached || !how.whole || how.publishes || !write.held.is_empty() {
+        if is_alone(case, resource, write) {
             continue;
         }
         let state = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {

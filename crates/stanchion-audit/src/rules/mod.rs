@@ -2,12 +2,15 @@
 
 mod fencing;
 mod files;
+mod given_back;
 mod handlers;
 mod inserts;
 mod locks;
 mod lost;
 mod mutexes;
+mod parts;
 mod retries;
+mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,18 +134,35 @@ pub(crate) struct Hit {
     pub(crate) why: String,
     /// Where the two are put together, if not where they stand: the calls that lead to the read and to the write.
     pub(crate) calls: Vec<(Site, Site)>,
+    /// Calls on the ways from there to the read and to the write.
+    pub(crate) frames: BTreeSet<Site>,
     /// Where it is told.
     pub(crate) at: Site,
     /// Things in memory that were written, if it depends on where they come from.
     pub(crate) memory: Vec<String>,
 }
 
+impl Hit {
+    /// Another way to the same two lines.
+    pub(crate) fn comes_also_by(&mut self, frames: BTreeSet<Site>) {
+        for frame in frames {
+            if self.frames.len() == FRAMES_MOST {
+                return;
+            }
+            self.frames.insert(frame);
+        }
+    }
+}
+
+/// Calls between that a hit knows: code that calls itself has any number.
+const FRAMES_MOST: usize = 64;
+
 type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 
 /// All rules, one line each.
 const RULES: &[Rule] = &[
     lost::file,
-    lost::row,
+    rows::row,
     lost::key,
     lost::memory,
     lost::split,
@@ -161,6 +181,7 @@ const RULES: &[Rule] = &[
     mutexes::stale_unlink,
     mutexes::fail_open,
     fencing::release_without_token,
+    fencing::stale_release,
     fencing::renew_without_token,
     inserts::check_then_insert,
     retries::effect_in_retry,
@@ -244,6 +265,7 @@ impl Case<'_> {
             message: message.into(),
             why: why.into(),
             calls: Vec::new(),
+            frames: BTreeSet::new(),
             at: at.site,
             memory: Vec::new(),
         }
@@ -258,7 +280,8 @@ impl Case<'_> {
         text: (impl Into<String>, impl Into<String>),
     ) -> Hit {
         let (window, calls) = (self.window(read, write), put_together(read, write).into_iter().collect());
-        Hit { read: Some(read.site), window, calls, ..self.hit(code, write, text) }
+        let frames = frames(read, write);
+        Hit { read: Some(read.site), window, calls, frames, ..self.hit(code, write, text) }
     }
 
     /// Those from one number up to another: an event's number is its place. What was early is before all of them.
@@ -317,10 +340,27 @@ fn put_together(read: &Event, write: &Event) -> Option<(Site, Site)> {
     if read.early {
         return None;
     }
-    let same = read.stack.iter().zip(write.stack.iter()).take_while(|(one, other)| one == other).count();
+    let same = common(read, write);
     let at = |event: &Event| event.stack.get(same).copied().unwrap_or(event.site);
     let (one, other) = (at(read), at(write));
     ((one, other) != (read.site, write.site)).then_some((one, other))
+}
+
+/// The calls that lead to both.
+fn common(read: &Event, write: &Event) -> usize {
+    // What was read at the start was read on a way of its own.
+    if read.early {
+        return 0;
+    }
+    read.stack.iter().zip(write.stack.iter()).take_while(|(one, other)| one == other).count()
+}
+
+/// The calls on the ways to the two, from where they part: the nearest ones, if there are too many.
+fn frames(read: &Event, write: &Event) -> BTreeSet<Site> {
+    let same = common(read, write);
+    let way =
+        |event: &Event| -> Vec<Site> { event.stack.iter().skip(same).rev().take(FRAMES_MOST / 2).copied().collect() };
+    way(read).into_iter().chain(way(write)).collect()
 }
 
 #[cfg(test)]

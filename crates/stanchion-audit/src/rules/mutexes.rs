@@ -98,10 +98,13 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let What::Acquire(lock) = &event.what else { continue };
         let released =
             case.events().iter().any(|e| matches!(&e.what, What::Release { lock: l, .. } if *l == lock.lock));
-        if !(lock.open || lock.tries && released) {
+        if !(lock.open.is_some() || lock.tries && released) {
             continue;
         }
-        let mut inside = case.events().iter().filter(|e| e.held.iter().any(|held| held.region == event.id));
+        // Who cannot have it does not reach what stands behind it in the same `try`.
+        let from = lock.open.filter(|_| !lock.tries).unwrap_or_default();
+        let mut inside =
+            case.events().iter().filter(|e| e.id >= from && e.held.iter().any(|held| held.region == event.id));
         let acts = |e: &&Event| match &e.what {
             What::Write(how) => {
                 let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory);
@@ -113,7 +116,7 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(write) = inside.find(acts) else { continue };
         // Whoever looks at the answer first knows.
         let asked = |e: &Event| e.guards.contains(event.id) || event.deps.iter().any(|id| e.guards.contains(id));
-        if !lock.open && asked(write) {
+        if lock.open.is_none() && asked(write) {
             continue;
         }
         let text =

@@ -26,10 +26,11 @@ pub(super) fn without_backoff(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let Some(inner) = event.loops.last() else { continue };
-        let sleeps = case.events().iter().filter(|e| e.loops.contains(inner));
-        let spreads =
-            sleeps.into_iter().any(|e| matches!(e.what, What::Sleep { growing, random } if growing || random));
-        if !spreads {
+        let mut sleeps = case.events().iter().filter(|e| e.loops.contains(inner));
+        // Who waits for a service of his own machine to come up is alone with it.
+        let waits = is_local(event) && sleeps.clone().any(|e| matches!(e.what, What::Sleep { .. }));
+        let spreads = sleeps.any(|e| matches!(e.what, What::Sleep { growing, random } if growing || random));
+        if !spreads && !waits {
             let text = (
                 "a failed call is repeated without a pause that grows",
                 "those who failed together come again together",
@@ -37,6 +38,16 @@ pub(super) fn without_backoff(case: &Case<'_>, hits: &mut Vec<Hit>) {
             hits.push(Hit { scope: Scope::Cluster, sure: 0, ..case.hit("RC403", event, text) });
         }
     }
+}
+
+/// Whether what is called stands on the same machine.
+fn is_local(event: &Event) -> bool {
+    let Some(address) = event.resource.as_ref().map(|r| &*r.name) else { return false };
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
+        host.strip_prefix(local)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || ".-".contains(c)))
+    })
 }
 
 /// RC404: the call may have run.

@@ -95,7 +95,10 @@ fn item_key(item: &[Token]) -> Option<Vec<String>> {
         let columns = columns_of(item.get(open + 1..closing(item, open)?)?);
         return (!columns.is_empty()).then_some(columns);
     }
-    if first.is_any(&["FOREIGN", "CHECK", "KEY", "INDEX", "EXCLUDE", "FULLTEXT", "SPATIAL", "LIKE", "PERIOD"]) {
+    if first.is_any(&["FOREIGN", "CHECK", "EXCLUDE", "FULLTEXT", "SPATIAL", "LIKE", "PERIOD"]) {
+        return None;
+    }
+    if first.is_any(&["KEY", "INDEX"]) && is_index(item) {
         return None;
     }
     let column = first.name()?;
@@ -113,6 +116,15 @@ fn item_key(item: &[Token]) -> Option<Vec<String>> {
         unique |= depth == 0 && (primary || token.is("UNIQUE"));
     }
     unique.then(|| vec![column])
+}
+
+/// `KEY name (a, b)`; but `key TEXT` and `key VARCHAR(20)` are columns that are called so.
+fn is_index(item: &[Token]) -> bool {
+    let mut after = item.iter().enumerate().skip(1).take(2);
+    after.any(|(at, token)| {
+        let names = || item.get(at + 1).is_some_and(|token| token.name().is_some());
+        token.is("USING") || token.is_symbol('(') && names()
+    })
 }
 
 /// The last part of the name that begins here, and what follows it.

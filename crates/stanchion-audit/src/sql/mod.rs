@@ -42,7 +42,7 @@ pub(crate) enum Piece {
 /// How a statement refers to a bound value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Placeholder {
-    /// `$1`, `?1`, `:1`, `{0}`: the number as written.
+    /// `$1`, `?1`, `:1`, `{0}`: the number as written; 0 if it is computed.
     Number(u32),
     /// `:name`, `@name`, `$name`, `%(name)s`, `{name}`.
     Name(String),

@@ -69,6 +69,10 @@ pub(crate) struct Walked {
 const SKIPPED: [&str; 6] = ["node_modules", "bower_components", "site-packages", "venv", "__pycache__", ".venv"];
 /// The same by habit only, so skipping them is noted.
 const SKIPPED_ALOUD: [&str; 4] = ["vendor", "dist", "build", "target"];
+const LEFT_OUT: &str =
+    "not analysed: a folder of this name usually holds output or copies; name it to have it analysed";
+/// Of these, where the code of a published package may be all that there is.
+const PUBLISHED: [&str; 2] = ["dist", "build"];
 
 /// A file that may be read.
 #[derive(Debug)]
@@ -89,7 +93,14 @@ pub(crate) fn walk(base: &Path, roots: &[PathBuf], limits: Limits) -> Walked {
     for root in roots {
         match fs::metadata(root) {
             Ok(meta) if meta.is_dir() => {
-                folder(base, root, roots, limits, &mut candidates, &mut walked.notes);
+                let mut outputs = folder(base, root, limits, &mut candidates, &mut walked.notes);
+                while let Some(output) = outputs.pop() {
+                    if is_all_there_is(&output, &candidates) {
+                        outputs.extend(folder(base, &output, limits, &mut candidates, &mut walked.notes));
+                    } else if !roots.contains(&output) {
+                        walked.note(shown(base, &output), LEFT_OUT);
+                    }
+                }
                 configs_above(base, root, &mut candidates);
             }
             Ok(meta) if meta.is_file() => {
@@ -149,14 +160,8 @@ impl Walked {
     }
 }
 
-fn folder(
-    base: &Path,
-    root: &Path,
-    roots: &[PathBuf],
-    limits: Limits,
-    found: &mut Vec<Candidate>,
-    notes: &mut Vec<Note>,
-) {
+/// Finds what is below one folder; gives the folders below it that usually hold output, which it did not enter.
+fn folder(base: &Path, root: &Path, limits: Limits, found: &mut Vec<Candidate>, notes: &mut Vec<Note>) -> Vec<PathBuf> {
     let skipped = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&skipped);
     let walk = WalkBuilder::new(root)
@@ -192,10 +197,20 @@ fn folder(
             Err(error) => notes.push(note_of(base, root, &error)),
         }
     }
-    let skipped = skipped.lock().map(|paths| paths.clone()).unwrap_or_default();
-    let text = "not analysed: a folder of this name usually holds output or copies; name it to have it analysed";
-    let skipped = skipped.iter().filter(|path| !roots.contains(path));
-    notes.extend(skipped.map(|path| Note { path: shown(base, path), text: text.to_owned() }));
+    skipped.lock().map(|paths| paths.clone()).unwrap_or_default()
+}
+
+/// Whether a package as it was published has its code here only.
+fn is_all_there_is(output: &Path, found: &[Candidate]) -> bool {
+    let is_published = output.file_name().is_some_and(|name| PUBLISHED.iter().any(|known| name == *known));
+    let package = output.parent().filter(|folder| is_published && folder.join("package.json").is_file());
+    let Some(package) = package else { return false };
+    let is_code = |candidate: &Candidate| {
+        candidate.full.starts_with(package)
+            && Dialect::of(&candidate.below).is_some()
+            && Surface::of(&candidate.below) == Surface::Product
+    };
+    !found.iter().any(is_code)
 }
 
 /// Whether an entry below a root is looked at. The root itself always is.

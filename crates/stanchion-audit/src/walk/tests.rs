@@ -53,6 +53,19 @@ fn finds_code_and_configuration_sorted_and_leaves_the_rest() {
 }
 
 #[test]
+fn a_published_package_has_its_code_in_a_folder_for_output() {
+    let published =
+        tree(&[("package.json", b"{}"), ("dist/index.js", b"d"), ("dist/vendor/x.js", b"v"), ("scripts/a.js", b"s")]);
+    let walked = walk_all(&published);
+    assert_eq!(paths(&walked), ["dist/index.js", "package.json", "scripts/a.js"]);
+    assert!(note(&walked, "dist/vendor").contains("name it"), "{:?}", walked.notes);
+    let no_package = tree(&[("dist/index.js", b"d")]);
+    assert!(note(&walk_all(&no_package), "dist").contains("name it"));
+    let with_source = tree(&[("package.json", b"{}"), ("dist/index.js", b"d"), ("lib/index.js", b"l")]);
+    assert!(note(&walk_all(&with_source), "dist").contains("name it"));
+}
+
+#[test]
 fn named_files_are_taken_whatever_they_are_and_once() {
     let folder =
         tree(&[(".gitignore", b"*.ts"), ("a.ts", b"a"), ("dist/x.js", b"x"), ("notes.txt", b"n"), ("b.py", b"b")]);

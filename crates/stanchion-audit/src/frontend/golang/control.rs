@@ -151,7 +151,7 @@ impl Lower<'_> {
         };
         match target {
             Some(Target { is_loop: false, .. }) => {
-                StmtKind::Expr(build::expr(ExprKind::Name(LEAVE.to_owned()), span(node)))
+                StmtKind::Expr(build::expr(ExprKind::Name(LEAVE.into()), span(node)))
             }
             _ => StmtKind::Break,
         }

@@ -46,7 +46,7 @@ impl Lower<'_> {
             "identifier" | "type_identifier" | "package_identifier" | "field_identifier" => self.name(self.text(node)),
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
-            "int_literal" | "float_literal" | "imaginary_literal" | "iota" => ExprKind::Num(self.text(node).to_owned()),
+            "int_literal" | "float_literal" | "imaginary_literal" | "iota" => ExprKind::Num(self.text(node).into()),
             "rune_literal" | "interpreted_string_literal" | "raw_string_literal" => {
                 ExprKind::Str(literal::string(self.text(node)))
             }
@@ -78,7 +78,7 @@ impl Lower<'_> {
                 None => ExprKind::Other(Vec::new()),
             },
             // Other types stand where a test of a type switch or an argument of `make` does.
-            kind if kind.ends_with("_type") => ExprKind::Name(self.text(node).to_owned()),
+            kind if kind.ends_with("_type") => ExprKind::Name(self.text(node).into()),
             "variadic_argument" => match children(node).first() {
                 Some(of) => ExprKind::Spread(Box::new(self.expr(*of))),
                 None => ExprKind::Other(Vec::new()),
@@ -101,7 +101,7 @@ impl Lower<'_> {
     fn name(&self, name: &str) -> ExprKind {
         match self.receiver.as_deref() {
             Some(receiver) if receiver == name => ExprKind::This,
-            _ => ExprKind::Name(name.to_owned()),
+            _ => ExprKind::Name(name.into()),
         }
     }
 

@@ -84,7 +84,8 @@ impl Lower<'_> {
     pub(super) fn closure(&mut self, node: Node<'_>) -> FunctionId {
         let function = self.signature(node);
         let receiver = self.receiver.clone();
-        let shadows = |param: &Param| matches!(&param.pattern, Pattern::Name(name) if Some(name) == receiver.as_ref());
+        let shadows =
+            |param: &Param| matches!(&param.pattern, Pattern::Name(name) if receiver.as_deref() == Some(name.as_str()));
         if function.params.iter().any(shadows) {
             self.receiver = None;
         }

@@ -8,7 +8,7 @@ use crate::{
         build::{self, children},
         tree::span,
     },
-    hir::{Arg, Expr, ExprKind, Pattern},
+    hir::{Arg, Expr, ExprKind, Pattern, Text},
 };
 
 impl Lower<'_> {
@@ -45,11 +45,12 @@ impl Lower<'_> {
     }
 
     fn structure(&mut self, kind: Node<'_>, elements: Vec<Node<'_>>) -> ExprKind {
-        let of = (kind.kind() != "struct_type").then(|| self.type_name(kind));
+        let of: Option<Text> = (kind.kind() != "struct_type").then(|| self.type_name(kind).into());
         // Fields without names are in the order of the declaration.
         let class = of.as_deref().and_then(|name| self.build.known(name));
-        let names: Vec<_> =
-            class.map(|class| class.fields.iter().map(|field| field.name.clone()).collect()).unwrap_or_default();
+        let names: Vec<Text> = class
+            .map(|class| class.fields.iter().map(|field| field.name.as_str().into()).collect())
+            .unwrap_or_default();
         let mut fields = Vec::with_capacity(elements.len());
         for (place, element) in elements.into_iter().enumerate() {
             let name = match element.child_by_field_name("key") {
@@ -66,20 +67,20 @@ impl Lower<'_> {
     }
 
     /// An entry of a map. A key that is not a constant string stands with its value.
-    fn entry(&mut self, element: Node<'_>, of: Option<Node<'_>>) -> Option<(Option<String>, Expr)> {
+    fn entry(&mut self, element: Node<'_>, of: Option<Node<'_>>) -> Option<(Option<Text>, Expr)> {
         let value = self.element(element_value(element)?, of)?;
         let Some(key) = element.child_by_field_name("key") else { return Some((None, value)) };
         let key = self.element(key, None)?;
         if let ExprKind::Str(name) = key.kind {
             self.build.name_function(&name, &value);
-            return Some((Some(name), value));
+            return Some((Some(name.into()), value));
         }
         Some((None, build::expr(ExprKind::Other(vec![key, value]), span(element))))
     }
 
-    fn key(&self, node: Node<'_>) -> String {
+    fn key(&self, node: Node<'_>) -> Text {
         let text = self.text(node);
-        if text.starts_with(['"', '`']) { string(text) } else { text.to_owned() }
+        if text.starts_with(['"', '`']) { string(text).into() } else { text.into() }
     }
 
     fn element(&mut self, node: Node<'_>, of: Option<Node<'_>>) -> Option<Expr> {
@@ -108,7 +109,7 @@ fn element_value(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 pub(super) fn name_pattern(name: &str) -> Pattern {
-    if name == "_" || name.is_empty() { Pattern::Nothing } else { Pattern::Name(name.to_owned()) }
+    if name == "_" || name.is_empty() { Pattern::Nothing } else { Pattern::Name(name.into()) }
 }
 
 /// A format and its arguments as a template, where every verb takes one argument.

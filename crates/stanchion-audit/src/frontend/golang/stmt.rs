@@ -103,7 +103,7 @@ impl Lower<'_> {
     fn step(&mut self, node: Node<'_>) -> Option<StmtKind> {
         let op = if node.kind() == "inc_statement" { "+" } else { "-" };
         let to = self.pattern(*children(node).first()?, false);
-        let one = build::expr(ExprKind::Num("1".to_owned()), span(node));
+        let one = build::expr(ExprKind::Num("1".into()), span(node));
         Some(build::assign(to, one, Some(op)))
     }
 
@@ -194,7 +194,7 @@ impl Lower<'_> {
         let at = span(node);
         let mut values: Vec<_> = match children(node).first() {
             Some(list) => children(*list).into_iter().map(|value| self.expr(value)).collect(),
-            None => self.results.iter().map(|name| build::expr(ExprKind::Name(name.clone()), at)).collect(),
+            None => self.results.iter().map(|name| build::expr(ExprKind::Name(name.as_str().into()), at)).collect(),
         };
         match values.len() {
             0 | 1 => values.pop(),

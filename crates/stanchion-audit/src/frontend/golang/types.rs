@@ -89,8 +89,8 @@ impl Lower<'_> {
         let name = self.type_name(node);
         let at = span(node);
         let kind = match name.split_once('.') {
-            Some((package, name)) => build::member(build::expr(ExprKind::Name(package.to_owned()), at), name),
-            None => ExprKind::Name(name),
+            Some((package, name)) => build::member(build::expr(ExprKind::Name(package.into()), at), name),
+            None => ExprKind::Name(name.into()),
         };
         build::expr(kind, at)
     }
@@ -107,8 +107,8 @@ impl Lower<'_> {
                 "string" => ExprKind::Str(String::new()),
                 "bool" => ExprKind::Bool(false),
                 "error" | "any" => ExprKind::Null,
-                name if is_predeclared(name) => ExprKind::Num("0".to_owned()),
-                name => ExprKind::Object { of: Some(name.to_owned()), fields: Vec::new() },
+                name if is_predeclared(name) => ExprKind::Num("0".into()),
+                name => ExprKind::Object { of: Some(name.into()), fields: Vec::new() },
             },
             _ => ExprKind::Null,
         }

@@ -51,7 +51,7 @@ impl<'t> Lower<'t> {
         let kind = match node.kind() {
             "member_expression" => {
                 let property = field(node, "property").map_or("", |property| self.text(property));
-                ExprKind::Member { of: Box::new(of), name: property.to_owned() }
+                ExprKind::Member { of: Box::new(of), name: property.into() }
             }
             "subscript_expression" => match field(node, "index") {
                 Some(index) => ExprKind::Index { of: Box::new(of), index: Box::new(self.expr(index)) },
@@ -199,5 +199,5 @@ fn combine(op: &str, left: Expr, right: Expr, at: Span) -> Expr {
         "!==" => "!=",
         other => other,
     };
-    expr(ExprKind::Binary { op: op.to_owned(), left: Box::new(left), right: Box::new(right) }, at)
+    expr(ExprKind::Binary { op: op.into(), left: Box::new(left), right: Box::new(right) }, at)
 }

@@ -100,7 +100,7 @@ impl<'t> Lower<'t> {
         let mut body = self.body(field(node, "body"));
         if let Some(cond) = field(node, "condition") {
             let of = Box::new(self.expr(cond));
-            let cond_is_false = expr(ExprKind::Unary { op: "!".to_owned(), of }, span(cond));
+            let cond_is_false = expr(ExprKind::Unary { op: "!".into(), of }, span(cond));
             let leave = vec![stmt(StmtKind::Break, cond)];
             body.push(stmt(StmtKind::If { cond: cond_is_false, then: leave, other: Vec::new() }, cond));
         }

@@ -152,7 +152,7 @@ impl<'t> Lower<'t> {
             } else {
                 let local = format!("exports.{key}");
                 self.set(&local, value, kid, out);
-                local
+                local.into()
             };
             self.export(&key, &local, None);
             fields.push((Some(key), name(&local, at)));
@@ -163,7 +163,7 @@ impl<'t> Lower<'t> {
     }
 
     fn set(&mut self, local: &str, value: Expr, node: Node<'t>, out: &mut Vec<Stmt>) {
-        let to = vec![Pattern::Name(local.to_owned())];
+        let to = vec![Pattern::Name(local.into())];
         out.push(stmt(StmtKind::Assign { to, value, op: None }, node));
     }
 

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::functions::bound_name;
 use super::{Lower, bare, expr, field, kids, name};
 use crate::frontend::tree::span;
-use crate::hir::{Call, Expr, ExprKind, Pattern, Stmt};
+use crate::hir::{Call, Expr, ExprKind, Pattern, Stmt, Text};
 
 impl<'t> Lower<'t> {
     pub(super) fn expr(&mut self, node: Node<'t>) -> Expr {
@@ -39,20 +39,22 @@ impl<'t> Lower<'t> {
     fn literal(&mut self, kind: &str, node: Node<'t>) -> Option<ExprKind> {
         let text = || self.text(node).to_owned();
         Some(match kind {
-            "identifier" | "shorthand_property_identifier" if self.text(node) != "undefined" => ExprKind::Name(text()),
+            "identifier" | "shorthand_property_identifier" if self.text(node) != "undefined" => {
+                ExprKind::Name(text().into())
+            }
             "undefined" | "null" | "identifier" | "shorthand_property_identifier" => ExprKind::Null,
             "this" => ExprKind::This,
             "super" => ExprKind::Super,
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
-            "number" => ExprKind::Num(text()),
+            "number" => ExprKind::Num(text().into()),
             "string" => ExprKind::Str(self.string(node)),
             "regex" | "private_property_identifier" => ExprKind::Str(text()),
             "template_string" => self.template(node),
             "meta_property" if self.text(node).starts_with("import") => {
-                ExprKind::Member { of: Box::new(name("import", span(node))), name: "meta".to_owned() }
+                ExprKind::Member { of: Box::new(name("import", span(node))), name: "meta".into() }
             }
-            "meta_property" => ExprKind::Name("new.target".to_owned()),
+            "meta_property" => ExprKind::Name("new.target".into()),
             _ => return None,
         })
     }
@@ -99,7 +101,7 @@ impl<'t> Lower<'t> {
         if op == "void" && argument.kind() == "number" {
             return Some(ExprKind::Null);
         }
-        Some(ExprKind::Unary { op: op.to_owned(), of: Box::new(self.expr(argument)) })
+        Some(ExprKind::Unary { op: op.into(), of: Box::new(self.expr(argument)) })
     }
 
     fn conditional(&mut self, node: Node<'t>) -> Option<ExprKind> {
@@ -119,16 +121,16 @@ impl<'t> Lower<'t> {
         &mut self,
         node: Node<'t>,
         defaults: &mut Vec<Stmt>,
-    ) -> Option<(Pattern, Expr, Option<String>)> {
+    ) -> Option<(Pattern, Expr, Option<Text>)> {
         if node.kind() == "update_expression" {
             let to = self.pattern(field(node, "argument")?, defaults);
             let op = field(node, "operator")?;
-            let sign = op.kind().get(..1).unwrap_or_default().to_owned();
-            return Some((to, expr(ExprKind::Num("1".to_owned()), span(op)), Some(sign)));
+            let sign = op.kind().get(..1).unwrap_or_default().into();
+            return Some((to, expr(ExprKind::Num("1".into()), span(op)), Some(sign)));
         }
         let to = self.pattern(field(node, "left")?, defaults);
         let value = self.named(field(node, "right")?, bound_name(&to));
-        let op = field(node, "operator").map(|op| op.kind().trim_end_matches('=').to_owned());
+        let op = field(node, "operator").map(|op| op.kind().trim_end_matches('=').into());
         Some((to, value, op))
     }
 
@@ -137,17 +139,17 @@ impl<'t> Lower<'t> {
         ExprKind::Object { of: None, fields }
     }
 
-    pub(super) fn object_field(&mut self, node: Node<'t>) -> Option<(Option<String>, Expr)> {
+    pub(super) fn object_field(&mut self, node: Node<'t>) -> Option<(Option<Text>, Expr)> {
         let (key, value) = match node.kind() {
             "spread_element" | "ERROR" => return Some((None, self.expr(node))),
             "pair" => (field(node, "key")?, field(node, "value")?),
             "method_definition" => (field(node, "name")?, node),
-            _ => return Some((Some(self.text(node).to_owned()), self.expr(node))),
+            _ => return Some((Some(self.text(node).into()), self.expr(node))),
         };
         match self.key(key) {
             Some(key) => {
                 let value = self.named(value, &key);
-                Some((Some(key), value))
+                Some((Some(key.into()), value))
             }
             None => {
                 let mut parts = self.exprs(key);

@@ -105,7 +105,7 @@ impl<'t> Lower<'t> {
             class.fields.push(Field { name: text.to_owned(), value: None, type_text, is_static: false });
         }
         let this = Box::new(expr(ExprKind::This, at));
-        let place = expr(ExprKind::Member { of: this, name: text.to_owned() }, at);
+        let place = expr(ExprKind::Member { of: this, name: text.into() }, at);
         let to = vec![Pattern::Place(Box::new(place))];
         assigned.push(stmt(StmtKind::Assign { to, value: name(text, at), op: None }, target));
     }

@@ -60,10 +60,9 @@ impl<'t> Lower<'t> {
         let at = span(*of);
         let mut parts = self.text(*of).split('.').map(str::trim);
         let first = name(parts.next().unwrap_or_default(), at);
-        let value = parts
-            .take(20)
-            .fold(first, |of, part| expr(ExprKind::Member { of: Box::new(of), name: part.to_owned() }, at));
-        let to = vec![Pattern::Name(self.text(*local).to_owned())];
+        let value =
+            parts.take(20).fold(first, |of, part| expr(ExprKind::Member { of: Box::new(of), name: part.into() }, at));
+        let to = vec![Pattern::Name(self.text(*local).into())];
         out.push(stmt(StmtKind::Assign { to, value, op: None }, node));
     }
 

@@ -176,7 +176,7 @@ fn expr(kind: ExprKind, span: Span) -> Expr {
 }
 
 fn name(text: &str, span: Span) -> Expr {
-    expr(ExprKind::Name(text.to_owned()), span)
+    expr(ExprKind::Name(text.into()), span)
 }
 
 fn stmt(kind: StmtKind, node: Node<'_>) -> Stmt {

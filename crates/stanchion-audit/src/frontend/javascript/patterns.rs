@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Lower, bare, field, kids, stmt};
 use crate::frontend::javascript::functions::bound_name;
-use crate::hir::{ExprKind, Pattern, Stmt, StmtKind};
+use crate::hir::{ExprKind, Pattern, Stmt, StmtKind, Text};
 
 impl<'t> Lower<'t> {
     /// A pattern. A default inside it (`{a = 1}`) becomes `a ??= 1` in `defaults`, to run after the assignment.
@@ -15,7 +15,7 @@ impl<'t> Lower<'t> {
         }
         let pattern = match node.kind() {
             "identifier" | "shorthand_property_identifier_pattern" | "shorthand_property_identifier" => {
-                Pattern::Name(self.text(node).to_owned())
+                Pattern::Name(self.text(node).into())
             }
             "member_expression" | "subscript_expression" => self.place(node),
             "object_pattern" | "object" => {
@@ -42,19 +42,19 @@ impl<'t> Lower<'t> {
         }
     }
 
-    fn property(&mut self, node: Node<'t>, defaults: &mut Vec<Stmt>) -> Option<(String, Pattern)> {
+    fn property(&mut self, node: Node<'t>, defaults: &mut Vec<Stmt>) -> Option<(Text, Pattern)> {
         match node.kind() {
             "pair_pattern" | "pair" => {
                 let key = field(node, "key")?;
                 let pattern = self.pattern(field(node, "value")?, defaults);
-                Some((self.key(key).unwrap_or_else(|| self.text(key).to_owned()), pattern))
+                Some((self.key(key).unwrap_or_else(|| self.text(key).to_owned()).into(), pattern))
             }
-            "rest_pattern" | "spread_element" => Some((String::new(), self.pattern(node, defaults))),
+            "rest_pattern" | "spread_element" => Some((String::new().into(), self.pattern(node, defaults))),
             "object_assignment_pattern" => {
                 let key = self.text(field(node, "left")?).to_owned();
-                Some((key, self.pattern(node, defaults)))
+                Some((key.into(), self.pattern(node, defaults)))
             }
-            _ => Some((self.text(node).to_owned(), self.pattern(node, defaults))),
+            _ => Some((self.text(node).into(), self.pattern(node, defaults))),
         }
     }
 
@@ -81,7 +81,7 @@ impl<'t> Lower<'t> {
         let pattern = self.pattern(left, defaults);
         if let Pattern::Name(_) | Pattern::Place(_) = pattern {
             let value = self.named(right, bound_name(&pattern));
-            let kind = StmtKind::Assign { to: vec![pattern.clone()], value, op: Some("??".to_owned()) };
+            let kind = StmtKind::Assign { to: vec![pattern.clone()], value, op: Some("??".into()) };
             defaults.push(stmt(kind, node));
         }
         pattern
@@ -91,7 +91,7 @@ impl<'t> Lower<'t> {
 /// The names that a pattern binds, in order.
 pub(super) fn names(pattern: &Pattern, out: &mut Vec<String>) {
     match pattern {
-        Pattern::Name(name) => out.push(name.clone()),
+        Pattern::Name(name) => out.push(name.to_string()),
         Pattern::Object(fields) => fields.iter().for_each(|(_, inner)| names(inner, out)),
         Pattern::List(elements) => elements.iter().for_each(|inner| names(inner, out)),
         Pattern::Rest(inner) => names(inner, out),

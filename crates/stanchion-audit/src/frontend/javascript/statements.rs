@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::functions::bound_name;
 use super::{Lower, bare, expr, field, has, kids, stmt};
 use crate::frontend::tree::{DEPTH_MOST, span};
-use crate::hir::{DECLARES, Expr, ExprKind, Pattern, Stmt, StmtKind};
+use crate::hir::{DECLARES, Expr, ExprKind, Pattern, Stmt, StmtKind, Text};
 
 /// What `using` takes, and the names for it.
 type Items = Vec<(Expr, Option<Pattern>)>;
@@ -159,12 +159,12 @@ impl<'t> Lower<'t> {
         let Some(target) = field(node, "name") else { return };
         // `var` belongs to the function.
         let is_var = node.parent().is_some_and(|of| of.kind() == "variable_declaration");
-        let op = (!is_var).then(|| DECLARES.to_owned());
+        let op = (!is_var).then(|| Text::new_static(DECLARES));
         let Some(value) = field(node, "value") else {
             // Nothing is known of it until it is assigned; a loop's turns must not share what it had.
             if target.kind() == "identifier" {
                 let value = expr(ExprKind::Null, span(node));
-                let to = vec![Pattern::Name(self.text(target).to_owned())];
+                let to = vec![Pattern::Name(self.text(target).into())];
                 out.push(stmt(StmtKind::Assign { to, value, op: op.clone() }, node));
             }
             return;

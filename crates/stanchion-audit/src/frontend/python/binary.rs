@@ -55,12 +55,12 @@ impl<'t> Lower<'t, '_> {
         let (Some(left), Some(right)) = (operands.next(), operands.next()) else {
             return ExprKind::Other(operands.collect());
         };
-        let of = |op: &str| ExprKind::Binary { op: op.to_owned(), left: Box::new(left), right: Box::new(right) };
+        let of = |op: &str| ExprKind::Binary { op: op.into(), left: Box::new(left), right: Box::new(right) };
         let words: Vec<&str> = op.split_whitespace().collect();
         match words.as_slice() {
             ["is"] => of("=="),
             ["is", ..] | ["<>"] => of("!="),
-            ["not", ..] => ExprKind::Unary { op: "!".to_owned(), of: Box::new(expr_at(of("in"), node)) },
+            ["not", ..] => ExprKind::Unary { op: "!".into(), of: Box::new(expr_at(of("in"), node)) },
             _ => of(op),
         }
     }
@@ -81,5 +81,5 @@ fn binary(op: &str, left: Expr, node: Option<Node<'_>>, right: Expr) -> ExprKind
         }
         op => op,
     };
-    ExprKind::Binary { op: op.to_owned(), left: Box::new(left), right: Box::new(right) }
+    ExprKind::Binary { op: op.into(), left: Box::new(left), right: Box::new(right) }
 }

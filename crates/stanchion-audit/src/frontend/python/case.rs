@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Lower, children, expr_at, field, is_blank, only, stmt_at};
-use crate::hir::{Arm, Expr, ExprKind, Pattern, Stmt, StmtKind};
+use crate::hir::{Arm, Expr, ExprKind, Pattern, Stmt, StmtKind, Text};
 
 /// What a pattern of a `case` asks and binds.
 struct Case {
@@ -64,7 +64,7 @@ impl<'t> Lower<'t, '_> {
             },
             "dotted_name" | "identifier" => match self.text(node) {
                 "_" => Case::ANY,
-                name if !name.contains('.') => Case { tests: Vec::new(), binds: Pattern::Name(name.trim().to_owned()) },
+                name if !name.contains('.') => Case { tests: Vec::new(), binds: Pattern::Name(name.trim().into()) },
                 _ => Case { tests: vec![self.dotted_expr(node)], binds: Pattern::Nothing },
             },
             "splat_pattern" => {
@@ -131,7 +131,7 @@ impl<'t> Lower<'t, '_> {
             }
             let mut case = self.case(part, also);
             if is_negative && let [Expr { kind: ExprKind::Num(number), .. }] = case.tests.as_mut_slice() {
-                number.insert(0, '-');
+                *number = format!("-{number}").into();
             }
             fits_all |= case.tests.is_empty();
             union.tests.extend(case.tests);
@@ -165,8 +165,9 @@ impl<'t> Lower<'t, '_> {
             tests.extend(case.tests);
             match (key, case.binds) {
                 (_, Pattern::Nothing) => {}
-                (Some(Expr { kind: ExprKind::Str(key) | ExprKind::Num(key), .. }), bind) => binds.push((key, bind)),
-                (_, bind) => binds.push((String::new(), bind)),
+                (Some(Expr { kind: ExprKind::Str(key), .. }), bind) => binds.push((key.into(), bind)),
+                (Some(Expr { kind: ExprKind::Num(key), .. }), bind) => binds.push((key, bind)),
+                (_, bind) => binds.push((Text::default(), bind)),
             }
         }
         let binds = if binds.is_empty() { Pattern::Nothing } else { Pattern::Object(binds) };
@@ -181,9 +182,9 @@ impl<'t> Lower<'t, '_> {
         for (index, part) in parts.iter().enumerate() {
             let keyword = only(*part).filter(|inner| inner.kind() == "keyword_pattern");
             let (name, case) = match keyword.map(children).as_deref() {
-                Some([name, value, ..]) => (self.text(*name).to_owned(), self.case(*value, also)),
-                Some([name]) => (self.text(*name).to_owned(), Case::ANY),
-                _ => (index.to_string(), self.case(*part, also)),
+                Some([name, value, ..]) => (self.text(*name).into(), self.case(*value, also)),
+                Some([name]) => (self.text(*name).into(), Case::ANY),
+                _ => (index.to_string().into(), self.case(*part, also)),
             };
             tests.extend(case.tests);
             if !matches!(case.binds, Pattern::Nothing) {
@@ -198,9 +199,9 @@ impl<'t> Lower<'t, '_> {
     fn dotted_expr(&mut self, node: Node<'t>) -> Expr {
         let mut parts = children(node).into_iter();
         let first = parts.next().map_or_else(|| self.name(node), |first| self.name(first));
-        parts.take(super::DEPTH_MOST as usize).fold(first, |of, part| {
-            expr_at(ExprKind::Member { of: Box::new(of), name: self.text(part).to_owned() }, node)
-        })
+        parts
+            .take(super::DEPTH_MOST as usize)
+            .fold(first, |of, part| expr_at(ExprKind::Member { of: Box::new(of), name: self.text(part).into() }, node))
     }
 }
 

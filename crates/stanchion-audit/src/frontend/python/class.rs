@@ -123,7 +123,7 @@ impl<'t> Lower<'t, '_> {
                         self.name_lambda(value, &name);
                     }
                     let (value, type_text) = (value.clone(), type_text.clone());
-                    self.add_field(class, Field { name, value, type_text, is_static });
+                    self.add_field(class, Field { name: name.into(), value, type_text, is_static });
                 }
                 Pattern::List(parts) => {
                     if let Some(value) = value.as_ref().filter(|value| !matches!(value.kind, ExprKind::List(_))) {
@@ -147,7 +147,7 @@ impl<'t> Lower<'t, '_> {
         for (index, part) in parts.into_iter().enumerate() {
             if let Pattern::Name(name) = part {
                 let value = values.get(index).cloned();
-                self.add_field(class, Field { name, value, type_text: None, is_static: true });
+                self.add_field(class, Field { name: name.into(), value, type_text: None, is_static: true });
             }
         }
     }

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Lower, children, expr_at, field, only};
-use crate::hir::{Arg, Call, Expr, ExprKind, Pattern};
+use crate::hir::{Arg, Call, Expr, ExprKind, Pattern, Text};
 
 /// What stands in the parentheses. They may be many, hence the loop.
 pub(super) fn without_parens(mut node: Node<'_>) -> Node<'_> {
@@ -37,7 +37,7 @@ impl<'t> Lower<'t, '_> {
             "attribute" => self.attribute(node),
             "call" => self.call(node),
             "string" | "concatenated_string" => self.string(node),
-            "integer" | "float" => ExprKind::Num(self.text(node).to_owned()),
+            "integer" | "float" => ExprKind::Num(self.text(node).into()),
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
             "none" => ExprKind::Null,
@@ -87,22 +87,22 @@ impl<'t> Lower<'t, '_> {
 
     fn unary(&mut self, op: &str, node: Node<'t>) -> ExprKind {
         let of = self.expr_or_nothing(field(node, "argument"), node);
-        ExprKind::Unary { op: op.to_owned(), of: Box::new(of) }
+        ExprKind::Unary { op: op.into(), of: Box::new(of) }
     }
 
     fn attribute(&mut self, node: Node<'t>) -> ExprKind {
         let of = self.expr_or_nothing(field(node, "object"), node);
         let name = field(node, "attribute").map_or("", |name| self.text(name));
         let name = if name == "__init__" { "constructor" } else { name };
-        taken(of, |of| ExprKind::Member { of: Box::new(of), name: name.to_owned() })
+        taken(of, |of| ExprKind::Member { of: Box::new(of), name: name.into() })
     }
 
     /// Types stand for values in `type(a).b = c`, which looks like an alias of a type.
     fn member_type(&mut self, node: Node<'t>) -> ExprKind {
         let parts = children(node);
         let of = self.expr_or_nothing(parts.first().copied(), node);
-        let name = parts.last().map_or("", |name| self.text(*name)).to_owned();
-        ExprKind::Member { of: Box::new(of), name }
+        let name = parts.last().map_or("", |name| self.text(*name));
+        ExprKind::Member { of: Box::new(of), name: name.into() }
     }
 
     fn generic_type(&mut self, node: Node<'t>) -> ExprKind {
@@ -156,7 +156,7 @@ impl<'t> Lower<'t, '_> {
 
     fn argument(&mut self, node: Node<'t>) -> Arg {
         let name = match node.kind() {
-            "keyword_argument" => field(node, "name").map(|name| self.text(name).to_owned()),
+            "keyword_argument" => field(node, "name").map(|name| self.text(name).into()),
             _ => None,
         };
         Arg { name, value: self.expr(node) }
@@ -178,16 +178,16 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// A key that is only known when running is kept as a part of the value.
-    fn pair(&mut self, node: Node<'t>) -> (Option<String>, Expr) {
+    fn pair(&mut self, node: Node<'t>) -> (Option<Text>, Expr) {
         let key = self.expr_or_nothing(field(node, "key"), node);
         let value = self.expr_or_nothing(field(node, "value"), node);
-        match key.kind {
-            ExprKind::Str(key) | ExprKind::Num(key) => {
-                self.name_lambda(&value, &key);
-                (Some(key), value)
-            }
-            _ => (None, expr_at(ExprKind::Other(vec![key, value]), node)),
-        }
+        let key: Text = match key.kind {
+            ExprKind::Str(key) => key.into(),
+            ExprKind::Num(key) => key,
+            _ => return (None, expr_at(ExprKind::Other(vec![key, value]), node)),
+        };
+        self.name_lambda(&value, &key);
+        (Some(key), value)
     }
 
     fn comprehension(&mut self, node: Node<'t>) -> ExprKind {

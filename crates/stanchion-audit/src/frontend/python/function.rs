@@ -136,14 +136,14 @@ impl<'t, 'a> Lower<'t, 'a> {
     /// A name, or the object of the method it stands in.
     pub(super) fn name(&self, node: Node<'t>) -> Expr {
         let name = self.text(node);
-        expr_at(if self.this == Some(name) { ExprKind::This } else { ExprKind::Name(name.to_owned()) }, node)
+        expr_at(if self.this == Some(name) { ExprKind::This } else { ExprKind::Name(name.into()) }, node)
     }
 }
 
 /// Takes the object out of a method's parameters and gives its name.
 fn take_receiver(params: &mut Vec<Param>) -> Option<String> {
     let Some(Param { pattern: Pattern::Name(name), is_rest: false, .. }) = params.first() else { return None };
-    let name = name.clone();
+    let name = name.to_string();
     params.remove(0);
     Some(name)
 }

@@ -183,5 +183,5 @@ fn stmt_at(kind: StmtKind, node: Node<'_>) -> Stmt {
 }
 
 fn name_at(name: &str, node: Node<'_>) -> Expr {
-    expr_at(ExprKind::Name(name.to_owned()), node)
+    expr_at(ExprKind::Name(name.into()), node)
 }

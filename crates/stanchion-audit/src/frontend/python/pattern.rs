@@ -35,7 +35,7 @@ impl<'t> Lower<'t, '_> {
 
     fn pattern_here(&mut self, node: Node<'t>) -> Pattern {
         match node.kind() {
-            "identifier" => Pattern::Name(self.text(node).to_owned()),
+            "identifier" => Pattern::Name(self.text(node).into()),
             "attribute" | "subscript" => Pattern::Place(Box::new(self.expr(node))),
             "pattern_list" | "tuple_pattern" | "list_pattern" | "tuple" | "list" | "expression_list" => {
                 Pattern::List(children(node).into_iter().map(|part| self.pattern(part)).collect())

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Lower, children, expr_at, field, is_async, name_at, only, span, stmt_at};
-use crate::hir::{Arg, Arm, Call, Expr, ExprKind, Handler, Loop, Pattern, Stmt, StmtKind};
+use crate::hir::{Arg, Arm, Call, Expr, ExprKind, Handler, Loop, Pattern, Stmt, StmtKind, Text};
 
 /// With more `elif`s than this, an `if` is a `Switch` on `true`, which does not nest.
 const ELIFS_MOST: usize = 64;
@@ -118,10 +118,10 @@ impl<'t> Lower<'t, '_> {
         Some(StmtKind::Assign { to, value, op: None })
     }
 
-    pub(super) fn augmented(&mut self, node: Node<'t>) -> Option<(Pattern, Expr, Option<String>)> {
+    pub(super) fn augmented(&mut self, node: Node<'t>) -> Option<(Pattern, Expr, Option<Text>)> {
         let value = self.expr(field(node, "right")?);
         let to = self.target(field(node, "left")?);
-        let op = field(node, "operator").map(|op| self.text(op).trim_end_matches('=').to_owned());
+        let op = field(node, "operator").map(|op| self.text(op).trim_end_matches('=').into());
         Some((to, value, op))
     }
 
@@ -264,7 +264,7 @@ impl<'t> Lower<'t, '_> {
         let args = parts.map(|part| Arg { name: None, value: self.expr(part) }).collect();
         let call = Call { callee: name_at("AssertionError", node), args, is_new: false };
         let throw = StmtKind::Throw(Some(expr_at(ExprKind::Call(Box::new(call)), node)));
-        let fails = Expr { span: cond.span, kind: ExprKind::Unary { op: "!".to_owned(), of: Box::new(cond) } };
+        let fails = Expr { span: cond.span, kind: ExprKind::Unary { op: "!".into(), of: Box::new(cond) } };
         StmtKind::If { cond: fails, then: vec![stmt_at(throw, node)], other: Vec::new() }
     }
 
@@ -289,7 +289,7 @@ impl<'t> Lower<'t, '_> {
         let name = left.split('[').next().unwrap_or_default().trim();
         self.bind(name);
         let value = expr_at(ExprKind::Other(Vec::new()), node);
-        StmtKind::Assign { to: vec![Pattern::Name(name.to_owned())], value, op: None }
+        StmtKind::Assign { to: vec![Pattern::Name(name.into())], value, op: None }
     }
 
     /// `type(a).b = c`, which the grammar takes for an alias of the type `(a).b`.
@@ -326,7 +326,7 @@ fn type_of_base(Expr { kind, span }: Expr) -> Expr {
         ExprKind::Member { of, name } => ExprKind::Member { of: Box::new(type_of_base(*of)), name },
         ExprKind::Index { of, index } => ExprKind::Index { of: Box::new(type_of_base(*of)), index },
         kind => {
-            let callee = Expr { kind: ExprKind::Name("type".to_owned()), span };
+            let callee = Expr { kind: ExprKind::Name("type".into()), span };
             let args = vec![Arg { name: None, value: Expr { kind, span } }];
             ExprKind::Call(Box::new(Call { callee, args, is_new: false }))
         }

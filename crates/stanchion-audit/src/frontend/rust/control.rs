@@ -100,7 +100,7 @@ impl Lower<'_> {
         let has_value = self.state.loops.pop().is_some_and(|target| target.has_value);
         self.push(StmtKind::Loop(Box::new(it)), node, out);
         if has_value {
-            let value = build::expr(ExprKind::Name(VALUE.to_owned()), self.span(node));
+            let value = build::expr(ExprKind::Name(VALUE.into()), self.span(node));
             self.push(if returns { StmtKind::Return(Some(value)) } else { StmtKind::Expr(value) }, node, out);
         }
     }
@@ -118,7 +118,7 @@ impl Lower<'_> {
             if let Some(target) = targets.rfind(|target| label.is_none() || target.label == label) {
                 target.has_value = true;
             }
-            self.push(build::assign(Pattern::Name(VALUE.to_owned()), value, None), node, out);
+            self.push(build::assign(Pattern::Name(VALUE.into()), value, None), node, out);
         }
         self.push(StmtKind::Break, node, out);
     }

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Lower, literal};
 use crate::{
     frontend::build::{self, children},
-    hir::{Arg, Call, Expr, ExprKind, Function, StmtKind},
+    hir::{Arg, Call, Expr, ExprKind, Function, StmtKind, Text},
 };
 
 impl Lower<'_> {
@@ -70,7 +70,7 @@ impl Lower<'_> {
     fn expr_kind(&mut self, node: Node<'_>) -> ExprKind {
         match node.kind() {
             "string_literal" | "raw_string_literal" | "char_literal" => ExprKind::Str(literal::string(self.text(node))),
-            "integer_literal" | "float_literal" | "negative_literal" => ExprKind::Num(self.text(node).to_owned()),
+            "integer_literal" | "float_literal" | "negative_literal" => ExprKind::Num(self.text(node).into()),
             "boolean_literal" => ExprKind::Bool(self.text(node) == "true"),
             "unit_expression" => ExprKind::List(Vec::new()),
             "field_expression" => {
@@ -182,7 +182,7 @@ impl Lower<'_> {
             && let Some(left) = node.child_by_field_name("left")
             && left.kind() != "range_expression"
         {
-            return Arg { name: Some(self.name(left).to_owned()), value: self.field_expr(node, "right") };
+            return Arg { name: Some(self.name(left).into()), value: self.field_expr(node, "right") };
         }
         Arg { name: None, value: self.expr(node) }
     }
@@ -201,9 +201,9 @@ impl Lower<'_> {
             let inner = children(field).into_iter().rfind(|child| child.kind() != "attribute_item");
             let Some(inner) = inner else { continue };
             match field.kind() {
-                "shorthand_field_initializer" => fields.push((Some(self.name(inner).to_owned()), self.expr(inner))),
+                "shorthand_field_initializer" => fields.push((Some(self.name(inner).into()), self.expr(inner))),
                 "field_initializer" => {
-                    let name = self.field_name(field, "field").to_owned();
+                    let name: Text = self.field_name(field, "field").into();
                     let value = self.field_expr(field, "value");
                     self.state.build.name_function(&name, &value);
                     fields.push((Some(name), value));
@@ -215,7 +215,7 @@ impl Lower<'_> {
                 _ => {}
             }
         }
-        ExprKind::Object { of: Some(of), fields }
+        ExprKind::Object { of: Some(of.into()), fields }
     }
 
     /// A closure, or an `async` block: a function without parameters.

@@ -60,7 +60,7 @@ impl Lower<'_> {
                 self.export(node);
                 if let Some(value) = node.child_by_field_name("value") {
                     let value = self.expr(value);
-                    let to = Pattern::Name(self.field_name(node, "name").to_owned());
+                    let to = Pattern::Name(self.field_name(node, "name").into());
                     self.state.build.bind_name(&to, &value);
                     self.push(build::assign(to, value, None), node, out);
                 }

@@ -86,7 +86,7 @@ pub(super) fn template(format: &Expr, args: &[Arg]) -> Option<ExprKind> {
         } else if let Some(arg) = args.iter().find(|arg| arg.name.as_deref() == Some(name)) {
             arg.value.clone()
         } else {
-            build::expr(ExprKind::Name(name.to_owned()), at)
+            build::expr(ExprKind::Name(name.into()), at)
         });
     }
     parts.push(text_part(rest));

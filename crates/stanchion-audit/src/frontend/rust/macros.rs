@@ -7,7 +7,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point};
 use super::{Lower, Origin, literal};
 use crate::{
     frontend::build::{self, children},
-    hir::{Arg, Call, Expr, ExprKind, Stmt, StmtKind},
+    hir::{Arg, Call, Expr, ExprKind, Stmt, StmtKind, Text},
 };
 
 /// A macro in more macros than this stays without arguments: each level is parsed again.
@@ -69,7 +69,7 @@ impl Lower<'_> {
         let mut callee = node.child_by_field_name("macro").map_or_else(|| self.other(node), |path| self.path(path));
         // Macros have names of their own: `write!` is no function `write`.
         if let ExprKind::Name(name) | ExprKind::Member { name, .. } = &mut callee.kind {
-            name.push('!');
+            *name = format!("{name}!").into();
         }
         ExprKind::Call(Box::new(Call { callee, args, is_new: false }))
     }
@@ -93,7 +93,7 @@ impl Lower<'_> {
         let (name, value) = match equals.map(|place| (piece.get(..place), piece.get(place + 1..))) {
             Some((Some([first, .., last] | [first @ last]), Some(value))) if !value.is_empty() => {
                 let name = self.text.get(first.start_byte()..last.end_byte()).unwrap_or_default();
-                (Some(name.trim_matches('"').to_owned()), value)
+                (Some(name.trim_matches('"').into()), value)
             }
             _ => (None, piece),
         };
@@ -202,13 +202,15 @@ impl Lower<'_> {
         value
     }
 
-    fn json_field(&mut self, field: &[Node<'_>]) -> (Option<String>, Expr) {
+    fn json_field(&mut self, field: &[Node<'_>]) -> (Option<Text>, Expr) {
         let colon = field.iter().position(|token| token.kind() == ":").unwrap_or(field.len());
         let (key, value) = field.split_at(colon);
         let Some(value) = value.get(1..) else { return (None, self.piece(field)) };
         let value = self.json(value);
         match key {
-            [name] if name.kind().ends_with("string_literal") => (Some(literal::string(self.text(*name))), value),
+            [name] if name.kind().ends_with("string_literal") => {
+                (Some(literal::string(self.text(*name)).into()), value)
+            }
             _ => {
                 let key = self.piece(key);
                 let span = key.span;

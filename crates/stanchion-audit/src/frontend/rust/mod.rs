@@ -148,12 +148,12 @@ impl<'a> Lower<'a> {
                     "Self" => ExprKind::This,
                     "self" if names.len() == 0 => ExprKind::This,
                     "None" if names.len() == 0 => ExprKind::Null,
-                    name => ExprKind::Name(name.to_owned()),
+                    name => ExprKind::Name(name.into()),
                 };
                 build::expr(kind, self.span(first))
             }
             None => match names.next() {
-                Some((name, at)) => build::expr(ExprKind::Name(name.to_owned()), at),
+                Some((name, at)) => build::expr(ExprKind::Name(name.into()), at),
                 None => self.other(node),
             },
         };

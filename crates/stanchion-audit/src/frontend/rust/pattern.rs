@@ -22,7 +22,7 @@ impl Lower<'_> {
     fn pattern_kind(&mut self, node: Node<'_>) -> Pattern {
         match node.kind() {
             "identifier" | "shorthand_field_identifier" if !is_constant(self.name(node)) => {
-                Pattern::Name(self.name(node).to_owned())
+                Pattern::Name(self.name(node).into())
             }
             "tuple_pattern" | "slice_pattern" => self.pattern_list(parts(node)),
             "tuple_struct_pattern" => {
@@ -34,9 +34,9 @@ impl Lower<'_> {
                 let fields = fields.map(|field| {
                     let pattern = match field.child_by_field_name("pattern") {
                         Some(pattern) => self.pattern(pattern),
-                        None => Pattern::Name(self.field_name(field, "name").to_owned()),
+                        None => Pattern::Name(self.field_name(field, "name").into()),
                     };
-                    (self.field_name(field, "name").to_owned(), pattern)
+                    (self.field_name(field, "name").into(), pattern)
                 });
                 Pattern::Object(fields.collect())
             }
@@ -45,7 +45,7 @@ impl Lower<'_> {
                 None => Pattern::Nothing,
             },
             "captured_pattern" => match children(node).first() {
-                Some(name) => Pattern::Name(self.name(*name).to_owned()),
+                Some(name) => Pattern::Name(self.name(*name).into()),
                 None => Pattern::Nothing,
             },
             "remaining_field_pattern" => Pattern::Rest(Box::new(Pattern::Nothing)),
@@ -112,7 +112,7 @@ impl Lower<'_> {
         match node.kind() {
             "identifier" => match self.name(node) {
                 "_" => Pattern::Nothing,
-                name => Pattern::Name(name.to_owned()),
+                name => Pattern::Name(name.into()),
             },
             "tuple_expression" | "array_expression" => {
                 Pattern::List(children(node).into_iter().take(1000).map(|child| self.inner_place(child)).collect())

@@ -131,10 +131,10 @@ impl Lower<'_> {
         self.push(StmtKind::Loop(Box::new(once)), node, out);
     }
 
-    pub(super) fn assignment(&mut self, node: Node<'_>) -> (Pattern, crate::hir::Expr, Option<String>) {
+    pub(super) fn assignment(&mut self, node: Node<'_>) -> (Pattern, crate::hir::Expr, Option<crate::hir::Text>) {
         let value = self.field_expr(node, "right");
         let to = node.child_by_field_name("left").map_or(Pattern::Nothing, |left| self.place(left));
-        let op = self.field_text(node, "operator").strip_suffix('=').map(str::to_owned);
-        (to, value, op.filter(|op| !op.is_empty()))
+        let op = self.field_text(node, "operator").strip_suffix('=').filter(|op| !op.is_empty());
+        (to, value, op.map(Into::into))
     }
 }

@@ -25,6 +25,11 @@ impl Lexer<'_> {
         let before = self.before();
         let after_value = is_word(before) || before.is_ascii_digit() || matches!(before, ')' | ']' | '"' | ':' | '\'');
         match self.peek(0) {
+            // `$${values.length}`: which one it is, only the program knows.
+            '$' if next == MARK => {
+                self.next_hole += 1;
+                Some((Operand::Placeholder(Placeholder::Number(0)), 2))
+            }
             '$' | ':' | '@' if self.peek(0) == '$' || !(after_value || before == '<') => {
                 let name = name_from(1);
                 let quote = self.peek(0) == '$' && self.peek(name.len() + 1) == '$';

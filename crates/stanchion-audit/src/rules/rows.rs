@@ -1,0 +1,102 @@
+//! RC102, RC106: rows that are read and written back.
+
+use std::rc::Rc;
+
+use super::lost::{by_locks, pairs};
+use super::{Case, Hit};
+use crate::engine::{Event, EventId, Kind, What, Write};
+use crate::hir::Language;
+
+/// RC102 and RC106.
+pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for (reads, write) in pairs(case, Kind::Table) {
+        let Some(read) = reads.first() else { continue };
+        if is_claimed(case, read, write) {
+            continue;
+        }
+        if let Some(begin) = read.transaction.filter(|_| in_one(case, read, write)) {
+            let strict = case.trace.event(begin).is_some_and(|event| {
+                matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
+            });
+            let locked = matches!(read.what, What::Read { locks: true, .. });
+            // A write before the read holds the row or, in SQLite, the database already.
+            let written = case.events().iter().any(|e| {
+                e.id < read.id
+                    && e.transaction == Some(begin)
+                    && matches!(e.what, What::Write(_))
+                    && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
+            });
+            if strict || locked || written || never_pauses(case, read, write) {
+                continue;
+            }
+        }
+        // A column that counts the changes of the others is a version.
+        let counts =
+            matches!(&write.what, What::Write(how) if !how.raised.is_empty() && how.raised.len() < how.columns.len());
+        let taken = !write.deps.contains(read.id) && matches!(&write.what, What::Write(how) if takes(read, how));
+        let hit = by_locks(case, if counts { "RC106" } else { "RC102" }, read, write, "a row");
+        hits.extend(hit.map(|mut hit| {
+            if hit.code == "RC106" {
+                "the row has a version, and the write does not compare it".clone_into(&mut hit.message);
+            } else if hit.code == "RC102" && taken {
+                "rows are looked for by a column that is then set without a look at it: two take the same ones"
+                    .clone_into(&mut hit.message);
+            }
+            hit
+        }));
+    }
+}
+
+/// Whether both are in one transaction. One that ends on another way only is still open.
+fn in_one(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+    let ends = |e: &Event| matches!(e.what, What::End) && e.meets(write);
+    read.transaction.is_some()
+        && (read.transaction == write.transaction
+            || write.transaction.is_none() && !case.between(read.id, write.id).iter().any(ends))
+}
+
+/// Of JavaScript's databases only SQLite answers without a pause, and of two of its transactions that have read the same
+/// one cannot write.
+fn never_pauses(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+    matches!(case.language(write), Language::JavaScript | Language::TypeScript) && case.window(read, write).is_none()
+}
+
+/// Whether one of the columns that are written was read, as far as it is known: only that can be written back.
+pub(super) fn may_give(read: &Event, written: &[Rc<str>]) -> bool {
+    let What::Read { columns, .. } = &read.what else { return true };
+    columns.is_empty() || written.is_empty() || columns.iter().any(|column| written.contains(column))
+}
+
+/// Whether rows were looked for by a column that is set, whatever has become of it since: whoever has found the same rows
+/// sets it, too, and each takes them for his own.
+pub(super) fn takes(read: &Event, how: &Write) -> bool {
+    matches!(&read.what, What::Read { by, .. } if by.iter().any(|column| how.columns.contains(column)))
+}
+
+/// Whether a transaction that is over has made the row one that nobody else finds: its owner may write what he has read.
+fn is_claimed(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+    let Some(begin) = read.transaction.filter(|_| !in_one(case, read, write)) else { return false };
+    let claims = |e: &&Event| {
+        e.transaction == Some(begin)
+            && e.guards.contains(read.id)
+            && e.resource.as_ref().map(|r| (r.kind, &r.name)) == read.resource.as_ref().map(|r| (r.kind, &r.name))
+            && matches!(&e.what, What::Write(how) if takes(read, how))
+    };
+    case.between(read.id, write.id).iter().any(|e| claims(&e))
+}
+
+/// Events before a write that are looked at.
+const BEFORE_MOST: usize = 256;
+
+/// The read that has found the rows that a loop takes one by one. Which row it is must come from the loop: nothing of the
+/// caller's says so.
+pub(super) fn one_by_one(case: &Case<'_>, write: &Event, how: &Write) -> Option<EventId> {
+    let of = write.resource.as_ref().filter(|r| r.kind == Kind::Table && r.part.is_none())?;
+    if write.loops.is_empty() || how.columns.is_empty() {
+        return None;
+    }
+    let outside = |read: &Event| read.loops.len() < write.loops.len() && write.loops.starts_with(&read.loops);
+    let before = case.between(0, write.id).iter().rev().take(BEFORE_MOST);
+    let mut found = before.filter(|e| takes(e, how) && outside(e) && e.resource.as_ref().is_some_and(|r| r.is(of)));
+    found.next().map(|read| read.id)
+}
