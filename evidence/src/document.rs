@@ -1,4 +1,4 @@
-//! `docs/evidence.md`, written from the reports of one run and from nothing else.
+//! `docs/evidence.md`, written from the reports of all layers and from nothing else.
 
 use crate::report::{Meaning, Report, Table};
 
@@ -6,7 +6,7 @@ const HEAD: &str = "# Evidence
 
 What Stanchion promises (`docs/guarantees.md`), tried in layers: exhaustive models, a seeded simulation, real asynchronous code in every order, real
 engines under faults, kills at every write, and planted bugs that prove that each oracle can see. This page is written by `cargo xtask evidence` from the
-reports of one run; the same command makes it again.
+report that each layer has left, and from nothing else; the same command makes it again.
 
 Limits: a model of an engine is not the engine, a simulated operation is not a real one, and no violation in so many tries is no proof of none. A **control** is the same
 work with a guard left out; one that does not fail makes its layer void.
@@ -27,10 +27,10 @@ pub const LEAST_CALLS: &str = "calls on the engine with the fewest";
 pub const LEAST_FAULTS: &str = "faults on the engine with the fewest";
 pub const FOUND: &str = "planted bugs found";
 
-/// The page. `ground` says which commit was tried, and on what machine.
+/// The page.
 #[must_use]
-pub fn document(ground: &str, reports: &[Report]) -> String {
-    let mut page = format!("{HEAD}\n{ground}\n\n## In short\n\n");
+pub fn document(reports: &[Report]) -> String {
+    let mut page = format!("{HEAD}\n## In short\n\n");
     page += &short(reports);
     for report in reports {
         page += &section(report);
@@ -80,8 +80,9 @@ fn section(report: &Report) -> String {
         format!("cargo run --profile evidence -p stanchion-evidence -- {} --seed {}", report.layer, report.seed);
     let counts: Vec<_> = report.counts.iter().map(|count| format!("{} {}", grouped(count.value), count.name)).collect();
     let mut text = format!(
-        "\n## {}\n\n{verdict} · {:.0} s · seed {} · {}\n\nAgain: `{again}`\n",
+        "\n## {}\n\n{}\n\n{verdict} · {:.0} s · seed {} · {}\n\nAgain: `{again}`\n",
         report.layer,
+        report.ground,
         report.seconds,
         report.seed,
         counts.join(", ")
@@ -149,9 +150,9 @@ mod tests {
     fn a_goal_is_missed_until_its_layer_has_shown_it() {
         let mut report = Report::new("models", 1);
         report.count("states", 9_999_999);
-        assert!(document("", &[report.clone()]).contains("| 10,000,000 | 9,999,999 | **MISSED** |"));
+        assert!(document(&[report.clone()]).contains("| 10,000,000 | 9,999,999 | **MISSED** |"));
         report.count("states", 1);
-        assert!(document("", &[report]).contains("| 10,000,000 | 10,000,000 | met |"));
+        assert!(document(&[report]).contains("| 10,000,000 | 10,000,000 | met |"));
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
         report.violations.push(Violation { property: words("S2"), what: words("lost"), replay: words("go again") });
         report.controls.push(Control { name: words("no fence"), failed: false, detail: words("a | b") });
         report.void.push(words("no kill happened"));
-        let page = document("", &[report]);
+        let page = document(&[report]);
         for said in ["**S2 violated**: lost; again: `go again`", "**DID NOT FAIL** | a \\| b", "**Void**: no kill"] {
             assert!(page.contains(said), "{said} in {page}");
         }

@@ -12,6 +12,7 @@ pub mod crash;
 #[path = "crash/elsewhere.rs"]
 pub mod crash;
 pub mod document;
+pub mod gateway;
 pub mod models;
 pub mod museum;
 pub mod real;
@@ -47,6 +48,11 @@ pub const LAYERS: &[Layer] = &[
         name: "schedules",
         about: "the real async code in every order of its steps, with callers that are dropped at any await",
         run: schedules::run,
+    },
+    Layer {
+        name: "gateway",
+        about: "the real gateway code between simulated pipes, servers and ways to a store, under kills and losses",
+        run: gateway::run,
     },
     Layer { name: "real", about: "real processes on real engines behind the fault proxy", run: real::run },
     Layer { name: "crash", about: "a kill or a failing disk at every write, rename, sync and lock", run: crash::run },

@@ -1,8 +1,10 @@
 //! `stanchion-evidence LAYER…`: runs layers, prints their reports; exit 0 held, 1 violated, 2 usage, 3 void.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -27,8 +29,8 @@ struct Arguments {
     /// Runs nothing, and prints the page that these reports make; a line of the file is a report.
     #[arg(long, value_name = "REPORTS", conflicts_with_all = ["layers", "json"])]
     document: Option<PathBuf>,
-    /// What the page says of the commit and the machine.
-    #[arg(long, default_value = "", requires = "document")]
+    /// What the report says of the commit and the machine.
+    #[arg(long, default_value = "")]
     ground: String,
 }
 
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
     if let Some(reports) = &arguments.document {
         return match read(reports) {
             Ok(reports) => {
-                print(&document(&arguments.ground, &reports));
+                print(&document(&reports));
                 verdict(&reports)
             }
             Err(reason) => usage(&format!("{}: {reason}", reports.display())),
@@ -57,9 +59,21 @@ fn main() -> ExitCode {
 }
 
 fn run(layer: &Layer, arguments: &Arguments) -> Report {
-    let start = Instant::now();
-    let mut report = (layer.run)(&Budget { seed: arguments.seed, time: Duration::from_secs(arguments.seconds) });
+    let (start, done) = (Instant::now(), AtomicBool::new(false));
+    let budget = Budget { seed: arguments.seed, time: Duration::from_secs(arguments.seconds) };
+    let mut report = thread::scope(|scope| {
+        let clock = std::io::stderr().is_terminal().then(|| scope.spawn(|| show_time(layer, &budget, start, &done)));
+        // Also if it panics: the scope waits for the clock.
+        let ending = Ending(&done);
+        let report = (layer.run)(&budget);
+        drop(ending);
+        if let Some(clock) = clock {
+            clock.thread().unpark();
+        }
+        report
+    });
     report.seconds = start.elapsed().as_secs_f64();
+    report.ground.clone_from(&arguments.ground);
     let text = if arguments.json {
         serde_json::to_string(&report).expect("a report is plain data") + "\n"
     } else {
@@ -67,6 +81,23 @@ fn run(layer: &Layer, arguments: &Arguments) -> Report {
     };
     print(&text);
     report
+}
+
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// For a person who waits: how long this layer has run, and about how long it will.
+fn show_time(layer: &Layer, budget: &Budget, start: Instant, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        eprint!("\r{}: {} s of about {} s ", layer.name, start.elapsed().as_secs(), budget.time.as_secs());
+        thread::park_timeout(Duration::from_secs(1));
+    }
+    eprint!("\r\x1b[K");
 }
 
 fn read(path: &Path) -> Result<Vec<Report>, String> {

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     pub layer: String,
+    /// Which commit was tried, and on what machine.
+    #[serde(default)]
+    pub ground: String,
     pub seed: u64,
     pub seconds: f64,
     /// What was done, as numbers that add up over layers: `operations`, `faults`, `states`, `calls`.

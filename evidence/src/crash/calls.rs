@@ -8,6 +8,8 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::Pid;
 
+const SECTOR: u64 = 512;
+
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -135,6 +137,28 @@ pub fn halve(regs: &mut Registers) -> bool {
     let can = *length > 1;
     *length = length.div_ceil(2);
     can
+}
+
+/// Whether a kill can leave half of it: what lies within one sector goes into the file whole or not at all.
+pub fn tears(regs: &Registers) -> bool {
+    let is_pwrite = i64::try_from(regs.orig_rax) == Ok(libc::SYS_pwrite64);
+    let sector = |at: u64| at / SECTOR;
+    !is_pwrite || sector(regs.r10) != sector(regs.r10.saturating_add(regs.rdx.saturating_sub(1)))
+}
+
+/// Whether a lock is given back, which no local disk refuses.
+pub fn unlocks(pid: Pid, regs: &Registers) -> bool {
+    match i64::try_from(regs.orig_rax) {
+        Ok(libc::SYS_flock) => regs.rsi & libc::LOCK_UN as u64 != 0,
+        // `struct flock` begins with the kind of the lock.
+        Ok(libc::SYS_fcntl) if locks(regs.rsi) => {
+            let mut kind = [0; 2];
+            let read =
+                File::open(format!("/proc/{pid}/mem")).and_then(|memory| memory.read_exact_at(&mut kind, regs.rdx));
+            read.is_ok() && i32::from(i16::from_le_bytes(kind)) == libc::F_UNLCK
+        }
+        _ => false,
+    }
 }
 
 fn locks(command: u64) -> bool {

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::calls::{Call, Kind};
 use super::tracer::{Moment, Point};
+
+/// So many points are tried at once.
+const AT_ONCE: usize = 64;
 
 /// What one run and the look at what it left have shown.
 #[derive(Debug, Default)]
@@ -39,7 +44,7 @@ pub enum Harm {
 }
 
 /// A program that is tried at a point, and what may be left then.
-pub trait Scenario {
+pub trait Scenario: Sync {
     fn name(&self) -> String;
     fn at(&self, point: Option<Point>) -> io::Result<Tried>;
 }
@@ -101,20 +106,33 @@ pub fn sweep(scenario: &dyn Scenario, sample: Sample) -> io::Result<Swept> {
     let points: Vec<_> = quiet.calls.iter().enumerate().flat_map(moment).collect();
     swept.all_points = points.len();
     let sampled: Vec<_> = points.into_iter().skip(sample.from % sample.every).step_by(sample.every).collect();
-    for (nth, moment) in spread(&sampled) {
-        if Instant::now() > sample.until {
-            break;
-        }
-        let tried = scenario.at(Some(Point { nth, moment }))?;
+    let points: Vec<_> = spread(&sampled).map(|(nth, moment)| Point { nth, moment }).collect();
+    for (Point { nth, moment }, tried) in side_by_side(scenario, &points, sample.until)? {
         let Some(call) = tried.hit else { continue };
-        swept.take(
-            &format!("{} at call {nth}, {call}, {moment:?}", swept.name),
-            moment,
-            tried.acknowledged,
-            tried.wrong,
-        );
+        let place = format!("{} at call {nth}, {call}, {moment:?}", swept.name);
+        swept.take(&place, moment, tried.acknowledged, tried.wrong);
     }
     Ok(swept)
+}
+
+/// Tries the points in their order, many at once: most of the time goes by while somebody waits for the lease of one who died.
+fn side_by_side(scenario: &dyn Scenario, points: &[Point], until: Instant) -> io::Result<Vec<(Point, Tried)>> {
+    let (next, tried) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while Instant::now() <= until {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some(point) = points.get(nth) else { break };
+            let one = scenario.at(Some(*point))?;
+            tried.lock().unwrap_or_else(PoisonError::into_inner).insert(nth, (*point, one));
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let panicked = |_| Err(io::Error::other("a point could not be tried: panicked"));
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
+    })?;
+    Ok(tried.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect())
 }
 
 /// All of them, those that are near each other far apart: a run that ends early has been everywhere.

@@ -176,10 +176,10 @@ impl Tracer {
         let is_it = self.point.filter(|point| point.nth == self.calls.len());
         if let Some(Point { moment, .. }) = is_it {
             let can = match moment {
-                Moment::Torn => call.kind != calls::Kind::Answer && calls::halve(&mut regs),
+                Moment::Torn => call.kind != calls::Kind::Answer && calls::tears(&regs) && calls::halve(&mut regs),
                 Moment::Full => calls::takes_room(pid, &regs, call.kind),
                 Moment::Before | Moment::After => true,
-                Moment::Error(_) => call.kind != calls::Kind::Answer,
+                Moment::Error(_) => call.kind != calls::Kind::Answer && !calls::unlocks(pid, &regs),
             };
             self.hit = can.then_some(call);
             match moment {

@@ -60,7 +60,7 @@ impl Case {
         M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
         M::Action: Clone + Debug + PartialEq + Send + Sync,
     {
-        let check = move |threads| every_state(make(), threads, least);
+        let check = move |threads| every_state(make, threads, least);
         Self { model, name, clients, least, long: false, check: Box::new(check) }
     }
 
@@ -92,23 +92,27 @@ impl Control {
     }
 }
 
-fn every_state<M>(model: M, threads: usize, least: usize) -> Held
+/// In depth: a whole front of states, which breadth needs, would not fit into memory.
+fn every_state<M>(make: fn() -> M, threads: usize, least: usize) -> Held
 where
     M: Judged + Send + Sync + 'static,
     M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
     M::Action: Clone + Debug + PartialEq + Send + Sync,
 {
-    let started = Instant::now();
+    let (started, model) = (Instant::now(), make());
     let properties: Vec<_> = model.properties().into_iter().map(|p| (p.name, p.expectation)).collect();
     // Without this the check would end as soon as each property has an example or a counter-example.
-    let checker = model.checker().threads(threads).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+    let checker = model.checker().threads(threads).finish_when(HasDiscoveries::AnyFailures).spawn_dfs().join();
     let (states, found) = (checker.unique_state_count(), checker.discoveries());
     let is_always = |expectation: &Expectation| matches!(expectation, Expectation::Always);
     let (always, sometimes): (Vec<_>, Vec<_>) = properties.into_iter().partition(|(_, e)| is_always(e));
-    let steps = |name: &str| found.get(name).map(|path| path.clone().into_actions());
     let broken: Vec<_> = always
         .iter()
-        .filter_map(|(property, _)| Some(Broken { property, steps: in_words(steps(property)?) }))
+        .filter_map(|(property, _)| {
+            let path = found.get(property)?;
+            let detour = || Broken { property, steps: in_words(path.clone().into_actions()) };
+            Some(shortest(make, property).unwrap_or_else(detour))
+        })
         .collect();
     let mut void = Vec::new();
     if broken.is_empty() {

@@ -51,6 +51,8 @@ pub(super) struct Ground {
     pub(super) proxies: Vec<FaultProxy>,
     /// Whether the protocol lets a request come twice.
     pub(super) doubles: bool,
+    /// Whether a server that is killed keeps what it acknowledged; else it is stopped in its own clean way.
+    pub(super) survives_kills: bool,
     /// Whether a holder that stands still loses its lock.
     pub(super) leases: bool,
     pub(super) lease: Duration,
@@ -112,6 +114,7 @@ fn local(url: String) -> Ground {
         machines: Vec::new(),
         proxies: Vec::new(),
         doubles: true,
+        survives_kills: true,
         leases: true,
         lease: SECOND,
         takeover: SECOND,
@@ -192,7 +195,7 @@ async fn mysql() -> Result<Ground, Skip> {
 
 async fn etcd() -> Result<Ground, Skip> {
     let ground = single(Etcd::try_start().await?, Protocol::Grpc, Etcd::url_at).await;
-    Ok(Ground { doubles: false, ..ground }.slower(SECOND, 3 * SECOND))
+    Ok(Ground { doubles: false, ..ground }.slower(SECOND, 5 * SECOND))
 }
 
 async fn zookeeper() -> Result<Ground, Skip> {
@@ -203,11 +206,13 @@ async fn zookeeper() -> Result<Ground, Skip> {
 async fn consul() -> Result<Ground, Skip> {
     let url = |server: &Consul, port| format!("{}?lock_delay=0s", server.url_at(port));
     let ground = single(Consul::options().disk(true).try_start().await?, Protocol::Http, url).await;
-    Ok(ground.slower(SECOND, 4 * SECOND))
+    Ok(ground.slower(SECOND, 5 * SECOND))
 }
 
 async fn nats() -> Result<Ground, Skip> {
-    Ok(single(Nats::try_start().await?, Protocol::Nats, Nats::url_at).await)
+    // docs/record.md, 134: without our code, 2 of 150 kills of this server lost acknowledged keys.
+    let ground = single(Nats::try_start().await?, Protocol::Nats, Nats::url_at).await;
+    Ok(Ground { survives_kills: false, ..ground })
 }
 
 async fn dynamodb() -> Result<Ground, Skip> {

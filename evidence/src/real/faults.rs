@@ -49,7 +49,7 @@ pub(super) struct Faults {
 pub(super) fn missing(ground: &Ground, counts: &Counts) -> Vec<&'static str> {
     let mut kinds = vec!["kill", "pause"];
     if !ground.proxies.is_empty() {
-        kinds.extend(["lost reply", "lost request", "delay", "reset", "cut", "restart"]);
+        kinds.extend(["lost reply", "lost request", "delay", "reset", "cut", restart(ground)]);
         kinds.extend(ground.doubles.then_some("duplicate"));
     }
     kinds.extend(ground.machines.first().filter(|machine| machine.has_clock()).map(|_| "clock jump"));
@@ -57,14 +57,24 @@ pub(super) fn missing(ground: &Ground, counts: &Counts) -> Vec<&'static str> {
     kinds
 }
 
+/// After SIGKILL nothing is flushed.
+const fn restart(ground: &Ground) -> &'static str {
+    if ground.survives_kills { "restart" } else { "clean restart" }
+}
+
 impl Faults {
     pub(super) fn new(ground: &Ground, seed: u64) -> Self {
-        let (every, calls) = if ground.proxies.is_empty() { (40, 50) } else { (250, 200) };
+        // Where a lock that was left behind stands for long, the work between two faults is longer, too.
+        let (every, calls) = if ground.proxies.is_empty() {
+            (Duration::from_millis(40), 50)
+        } else {
+            (ground.takeover / 4, 200 * ground.takeover.as_secs().max(1))
+        };
         for (number, proxy) in ground.proxies.iter().enumerate() {
             proxy.set_plan(Plan::seeded(seed.wrapping_mul(31).wrapping_add(number as u64), RATES));
         }
         let dice = Dice::of(&[seed, 0xfa01]);
-        let (now, every) = (Instant::now(), Duration::from_millis(every));
+        let now = Instant::now();
         Self { dice, next: now, every, calls, last: (0, now), injected: 0, done: Counts::new(), ahead: 0 }
     }
 
@@ -139,12 +149,13 @@ impl Faults {
         self.count(kind);
     }
 
-    /// SIGKILL: nothing is flushed.
     async fn restart(&mut self, ground: &Ground) {
         let server = ground.machines[self.one(ground.machines.len())].server();
-        server.kill();
+        if ground.survives_kills {
+            server.kill();
+        }
         server.restart().await;
-        self.count("restart");
+        self.count(restart(ground));
     }
 
     /// Always the first server's: that a majority of clocks jumps is not promised to be harmless.

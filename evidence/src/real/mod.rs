@@ -21,7 +21,9 @@ mod settle;
 mod warned;
 mod worker;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use engines::{ENGINES, Engine};
@@ -34,6 +36,9 @@ use phase::{Outcome, Trial};
 
 /// Names the engines to be tried, if not all.
 const CHOICE: &str = "STANCHION_EVIDENCE_ENGINES";
+
+/// So many times its share of the time an engine may take that has not seen enough.
+const MORE: u32 = 3;
 
 const COLUMNS: [&str; 13] = [
     "engine",
@@ -77,23 +82,16 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
     let mut report = Report::new("real", budget.seed);
     let mut table =
         Table { heading: "Real engines".into(), columns: COLUMNS.map(str::to_owned).into(), rows: Vec::new() };
-    let end = Instant::now() + budget.time;
+    let outcomes = runtime.block_on(side_by_side(budget, &chosen, program));
     let (mut least_calls, mut least_faults) = (u64::MAX, u64::MAX);
-    for (done, engine) in chosen.iter().enumerate() {
-        let left = end.saturating_duration_since(Instant::now());
-        let share = left / u32::try_from(chosen.len() - done).unwrap_or(1);
-        let trial =
-            Trial { seed: budget.seed, time: share.max(Duration::from_secs(1)), program: PathBuf::from(program) };
-        // A panic of the testkit means that an engine did not do what it should: that proves nothing.
-        let outcome = runtime.block_on(async { tokio::spawn(trial.run(engine)).await });
+    for (engine, outcome) in chosen.iter().zip(outcomes) {
         match outcome {
-            Ok(Ok(outcome)) => {
+            Ok(outcome) => {
                 least_calls = least_calls.min(outcome.guarded.acknowledged);
                 least_faults = least_faults.min(outcome.faults.values().sum());
                 add(&mut report, &mut table, engine, budget, outcome);
             }
-            Ok(Err(reason)) => report.void.push(format!("{}: {reason}", engine.name)),
-            Err(e) => report.void.push(format!("{}: {e}", engine.name)),
+            Err(reason) => report.void.push(format!("{}: {reason}", engine.name)),
         }
     }
     report.tables.push(table);
@@ -108,6 +106,37 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
         }
     }
     report
+}
+
+/// Every engine's trial, two at a time, because most of them wait for their disks: one begins with the slow ones, which are
+/// the last, the other with the fast ones.
+async fn side_by_side(budget: &Budget, chosen: &[&'static Engine], program: &Path) -> Vec<Result<Outcome, String>> {
+    let (waiting, done) = (Mutex::new((0..chosen.len()).collect::<VecDeque<_>>()), Mutex::new(BTreeMap::new()));
+    let end = Instant::now() + budget.time;
+    let lane = async |next: fn(&mut VecDeque<usize>) -> Option<usize>| {
+        while let Some((number, left)) = taken(&waiting, next) {
+            let time = end.saturating_duration_since(Instant::now());
+            // Most have seen enough long before that.
+            let time = time.min(time * 2 * MORE / left).max(Duration::from_secs(1));
+            let trial = Trial { seed: budget.seed, time, program: PathBuf::from(program) };
+            // A panic of the testkit means that an engine did not do what it should: that proves nothing.
+            let outcome = tokio::spawn(trial.run(chosen[number])).await.unwrap_or_else(|e| Err(e.to_string()));
+            locked(&done).insert(number, outcome);
+        }
+    };
+    tokio::join!(lane(VecDeque::pop_back), lane(VecDeque::pop_front));
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+/// Who is next, and how many there were with it.
+fn taken(waiting: &Mutex<VecDeque<usize>>, next: fn(&mut VecDeque<usize>) -> Option<usize>) -> Option<(usize, u32)> {
+    let mut waiting = locked(waiting);
+    let left = u32::try_from(waiting.len()).unwrap_or(1);
+    next(&mut waiting).map(|number| (number, left))
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn voided(budget: &Budget, reason: String) -> Report {

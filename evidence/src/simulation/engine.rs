@@ -110,7 +110,8 @@ impl State {
                 if self.sessions.iter().any(|(id, _)| *id == session) {
                     self.keep_alive(terms, session);
                 }
-                let ours = self.lines[usize::from(key)].iter().any(|entry| entry.owner == owner);
+                // The holder's own entry: one that a late copy of its request has made since stands behind others.
+                let ours = self.lines[usize::from(key)].first().is_some_and(|entry| entry.owner == owner);
                 (
                     Body::Ours(ours),
                     if ours { Ledger::Renewed { key, owner, for_owner: owner } } else { Ledger::Nothing },
@@ -245,12 +246,15 @@ impl State {
         self.sweep(terms.now);
         self.keep_alive(terms, session);
         let line = &mut self.lines[usize::from(key)];
-        if !line.iter().any(|entry| entry.owner == owner) {
-            if line.len() >= LINE_MAX {
-                return (Body::Busy, Ledger::Nothing);
+        let is_full = line.len() >= LINE_MAX;
+        match line.iter_mut().find(|entry| entry.owner == owner) {
+            // As `etcd:` binds its entry to the session that it has now; a request of an earlier one finds it there, and writes nothing.
+            Some(entry) => entry.session = entry.session.max(session),
+            None if is_full => return (Body::Busy, Ledger::Nothing),
+            None => {
+                self.counter = (self.counter + 1).max(floor + 1);
+                line.push(Entry { owner, order: self.counter, session });
             }
-            self.counter = (self.counter + 1).max(floor + 1);
-            line.push(Entry { owner, order: self.counter, session });
         }
         let first = line[0];
         if first.owner != owner {

@@ -168,8 +168,7 @@ impl World {
         }
         let after = self.rng.about(self.scenario.latency * 4);
         let body = Body::HangUp { session };
-        let message =
-            Message { from: client, to: NODES, copy: true, life: 0, request: 0, run: 0, uptime: 0, asked: 0, body };
+        let message = Message { from: client, to: NODES, copy: true, life: 0, request: 0, run: 0, uptime: 0, body };
         let at = self.post.put(message);
         self.queue.push(self.now + after, What::Arrive { message: at });
     }

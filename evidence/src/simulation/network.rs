@@ -10,7 +10,7 @@ impl World {
     /// Asks, on behalf of a client; its answer carries the request's number.
     pub(super) fn ask(&mut self, client: u8, to: Place, request: u32, body: Body) {
         let life = self.workers[usize::from(client)].life;
-        self.send(Message { from: client, to, copy: false, life, request, run: 0, uptime: 0, asked: self.now, body });
+        self.send(Message { from: client, to, copy: false, life, request, run: 0, uptime: 0, body });
     }
 
     /// Puts a message on its way, with whatever the network does to it.

@@ -105,11 +105,10 @@ impl World {
     fn meet(&mut self, client: u8, node: usize, message: &Message, now: BootTime) -> bool {
         // As `INFO` tells it: whole seconds, of which one may be too many.
         let uptime = Duration::from_secs((message.uptime / 1_000_000).saturating_sub(1));
-        let asked = self.client_at(client, message.asked);
         let quorum = self.quorum(client);
         if quorum.runs[node] != message.run {
             quorum.runs[node] = message.run;
-            quorum.trust[node].met(&message.run.to_string(), uptime, asked, quorum.heard[node]);
+            quorum.trust[node].met(&message.run.to_string(), uptime, now, quorum.heard[node]);
         }
         quorum.heard[node] = Some(now);
         let trusted = quorum.trust[node].left(now).is_zero();

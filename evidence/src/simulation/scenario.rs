@@ -138,7 +138,8 @@ impl Scenario {
             working: rng.pick(&[ttl / 50, ttl / 10, ttl / 2, ttl + ttl / 2]),
             idle: rng.pick(&[500, 5_000, ttl / 4]),
             wait: rng.pick(&[ttl / 2, 2 * ttl, 6 * ttl]),
-            poll: rng.pick(&[ttl / 30, ttl / 8, ttl / 4]),
+            // Each is three events, and most are refused: more often would leave less for the rest.
+            poll: rng.pick(&[ttl / 12, ttl / 8, ttl / 4]),
             patience: (20 * latency).max(rng.pick(&[ttl / 20, ttl / 4, ttl])),
             faults: 0,
             message_faults: rng.pick(&[300, 1_500, 4_000]),

@@ -176,8 +176,6 @@ pub(super) struct Message {
     /// Which life of the node answers, and for how long it has lived.
     pub(super) run: u32,
     pub(super) uptime: u64,
-    /// When the request was sent, by the world's clock.
-    pub(super) asked: u64,
     pub(super) body: Body,
 }
 

@@ -210,13 +210,8 @@ impl World {
 
     /// The clock of a client now: it never jumps, and goes on while the client stands still.
     pub(super) fn client_now(&self, client: u8) -> BootTime {
-        self.client_at(client, self.now)
-    }
-
-    /// What it showed, or will show, at a time of the world.
-    pub(super) fn client_at(&self, client: u8, at: u64) -> BootTime {
         let ppm = self.workers[usize::from(client)].ppm;
-        BootTime::from_boot(Duration::from_micros(skewed(at, ppm)))
+        BootTime::from_boot(Duration::from_micros(skewed(self.now, ppm)))
     }
 
     /// How long it is by the world's clock until a client's clock shows `at`.
@@ -252,11 +247,12 @@ impl World {
         self.quiet && self.workers.iter().all(Worker::is_idle)
     }
 
-    /// The faults are over: everything is healed, and every client lives.
+    /// The faults are over: everybody hears each other, and every client lives. A server that is down comes back when it was
+    /// to come back, as one that has restarted.
     pub(super) fn calm(&mut self) {
         self.quiet = true;
         for node in &mut self.nodes {
-            (node.up, node.slow_until, node.deaf_to, node.dumb_to) = (true, 0, 0, 0);
+            (node.slow_until, node.deaf_to, node.dumb_to) = (0, 0, 0);
         }
     }
 

@@ -2,6 +2,7 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod crash;
+mod gateway;
 mod model_claim;
 mod model_lease_fence;
 mod model_redlock;

@@ -100,7 +100,7 @@ pub(super) fn cases() -> Vec<Case> {
         })
         .long(),
         case("stray writes", 3, 100_000, || System::strays(Design::Ours, 3)).long(),
-        case("reconciler with proof, losses", 3, 100_000, || System::reconciled(Design::Ours, 3)).long(),
+        case("reconciler with proof, losses", 3, 40_000, || System::reconciled(Design::Ours, 3)).long(),
         case("2 rounds", 3, 100_000, || System::rounds(Design::Ours, 3, 1)).long(),
         case("idempotent", 4, 100_000, || System::repeating(Design::OursFused, 4)).long(),
     ]
