@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
+use serde_json::{Value, json};
+
+use crate::arguments::Options;
+use crate::{Outcome, say};
 
 const INTRO: &str = "# Benchmarks
 
@@ -33,8 +36,32 @@ fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md")
 }
 
+/// What one benchmark has to say.
+pub(crate) struct Section<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) title: &'a str,
+    /// The machine, and how to read the numbers.
+    pub(crate) heading: &'a str,
+    pub(crate) body: &'a str,
+}
+
+/// Says the heading, keeps the numbers where `--json` asks for them, and writes the section if `--write` does.
+pub(crate) fn publish(options: &Options, section: &Section<'_>, mut numbers: Value) -> Outcome {
+    let Section { name, title, heading, body } = section;
+    say(heading);
+    if let Some(file) = &options.json {
+        numbers["machine"] = json!(heading);
+        fs::write(file, serde_json::to_string_pretty(&numbers)?)?;
+    }
+    if options.write {
+        let path = write(name, &format!("## {title}\n\n{heading}\n{body}"))?;
+        say(&format!("written to {}", path.display()));
+    }
+    Ok(())
+}
+
 /// Replaces what stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`; adds both where they are missing.
-pub(crate) fn write(name: &str, report: &str) -> Outcome<PathBuf> {
+fn write(name: &str, report: &str) -> Outcome<PathBuf> {
     write_into(&path(), name, report)
 }
 

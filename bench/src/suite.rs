@@ -4,9 +4,10 @@ use serde_json::json;
 
 use crate::arguments::Options;
 use crate::crew::Program;
+use crate::document::{self, Section};
 use crate::engines::Engines;
 use crate::plan::{Bench, Kind, Place, Subject};
-use crate::{Fault, Outcome, document, machine, report, say};
+use crate::{Fault, Outcome, machine, report, say};
 
 /// A section of docs/benchmarks.md.
 pub(crate) struct Suite {
@@ -40,14 +41,9 @@ impl Suite {
             records.push(json!({ "name": bench.name, "subjects": standings, "targets": verdicts }));
         }
         let heading = machine::describe(&engines, options.seconds, options.rounds);
-        say(&heading);
-        if let Some(file) = &options.json {
-            std::fs::write(file, serde_json::to_string_pretty(&json!({ "machine": heading, "benchmarks": records }))?)?;
-        }
-        if options.write {
-            let path = document::write(self.name, &format!("## {}\n\n{heading}\n{}", self.title, sections.join("\n")))?;
-            say(&format!("written to {}", path.display()));
-        }
+        let body = sections.join("\n");
+        let section = Section { name: self.name, title: self.title, heading: &heading, body: &body };
+        document::publish(options, &section, json!({ "benchmarks": records }))?;
         Ok(sound)
     }
 

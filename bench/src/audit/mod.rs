@@ -17,8 +17,9 @@ use self::run::Run;
 use self::subject::Subject;
 use self::tree::Size;
 use crate::arguments::Options;
+use crate::document::{self, Section};
 use crate::engines::Engines;
-use crate::{Outcome, document, machine, say};
+use crate::{Outcome, machine, say};
 
 const NAME: &str = "audit";
 const TITLE: &str = "The analyser";
@@ -50,15 +51,8 @@ pub(crate) fn run(options: &Options) -> Outcome<bool> {
     let machine = machine::describe(&Engines::new()?, options.seconds, options.rounds);
     let versions: Vec<_> = subjects.iter().filter_map(Subject::version).collect();
     let heading = format!("{}\nAnalysers: {}. Tree: {size}.\n\n{READING}", first_line(&machine), versions.join(", "));
-    say(&heading);
-    if let Some(file) = &options.json {
-        let all = json!({ "machine": heading, "lines": lines.iter().map(Line::record).collect::<Vec<_>>() });
-        std::fs::write(file, serde_json::to_string_pretty(&all)?)?;
-    }
-    if options.write {
-        let path = document::write(NAME, &format!("## {TITLE}\n\n{heading}\n{section}"))?;
-        say(&format!("written to {}", path.display()));
-    }
+    let section = Section { name: NAME, title: TITLE, heading: &heading, body: &section };
+    document::publish(options, &section, json!({ "lines": lines.iter().map(Line::record).collect::<Vec<_>>() }))?;
     Ok(!lines.iter().any(Line::failed))
 }
 

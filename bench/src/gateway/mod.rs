@@ -25,9 +25,10 @@ use self::ours::Ours;
 use self::spec::{Spec, Transport};
 use self::table::Table;
 use crate::arguments::Options;
+use crate::document::{self, Section};
 use crate::engines::Engines;
 use crate::job::{Job, Tally};
-use crate::{Outcome, document, machine, say};
+use crate::{Outcome, machine, say};
 
 const NAME: &str = "gateway";
 const TITLE: &str = "The MCP gateway";
@@ -73,14 +74,8 @@ pub(crate) fn run(options: &Options) -> Outcome<bool> {
     let gateways = gateways.collect::<Vec<_>>().join(", ");
     let machine = machine::describe(&Engines::new()?, options.seconds, options.rounds);
     let heading = format!("{machine}Gateways: {gateways}.\n\n{READING}");
-    say(&heading);
-    if let Some(file) = &options.json {
-        std::fs::write(file, serde_json::to_string_pretty(&json!({ "machine": heading, "benchmarks": records }))?)?;
-    }
-    if options.write {
-        let path = document::write(NAME, &format!("## {TITLE}\n\n{heading}\n{}", sections.join("\n")))?;
-        say(&format!("written to {}", path.display()));
-    }
+    let section = Section { name: NAME, title: TITLE, heading: &heading, body: &sections.join("\n") };
+    document::publish(options, &section, json!({ "benchmarks": records }))?;
     Ok(sound)
 }
 

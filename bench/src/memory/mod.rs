@@ -24,8 +24,9 @@ use self::results::{Round, Standing};
 use self::subject::Subject;
 use self::table::{Measured, Table};
 use crate::arguments::Options;
+use crate::document::{self, Section};
 use crate::engines::Engines;
-use crate::{Fault, Outcome, document, machine, say};
+use crate::{Fault, Outcome, machine, say};
 
 const NAME: &str = "memory";
 const TITLE: &str = "The memory server";
@@ -57,21 +58,17 @@ pub(crate) fn run(options: &Options) -> Outcome<bool> {
     let machine = machine::describe(&Engines::new()?, options.seconds, options.rounds);
     let versions = subject::versions(options.peers.as_deref(), &subjects).join(", ");
     let heading = format!("{machine}Memory servers: {versions}.\n\n{READING}");
-    say(&heading);
-    if let Some(file) = &options.json {
-        let record = |m: &Measured| {
-            let lines: Vec<_> = m.standings.iter().map(Standing::record).collect();
-            json!({ "name": m.table.name, "subjects": lines })
-        };
-        let verdicts: Vec<_> = targets.iter().map(|target| target.judge(&measured).line()).collect();
-        let benchmarks: Vec<_> = measured.iter().map(record).collect();
-        let all = json!({ "machine": heading, "benchmarks": benchmarks, "targets": verdicts });
-        std::fs::write(file, serde_json::to_string_pretty(&all)?)?;
-    }
+    let record = |m: &Measured| {
+        let lines: Vec<_> = m.standings.iter().map(Standing::record).collect();
+        json!({ "name": m.table.name, "subjects": lines })
+    };
+    let verdicts: Vec<_> = targets.iter().map(|target| target.judge(&measured).line()).collect();
+    let benchmarks: Vec<_> = measured.iter().map(record).collect();
+    let section = Section { name: NAME, title: TITLE, heading: &heading, body: &sections.join("\n") };
+    document::publish(options, &section, json!({ "benchmarks": benchmarks, "targets": verdicts }))?;
     if options.write {
-        let path = document::write(NAME, &format!("## {TITLE}\n\n{heading}\n{}", sections.join("\n")))?;
         document::write_beside("memory.md", NAME, &report::summary(&measured))?;
-        say(&format!("written to {} and memory.md", path.display()));
+        say("written to memory.md beside it");
     }
     Ok(!measured.iter().flat_map(|m| &m.standings).any(Standing::failed))
 }

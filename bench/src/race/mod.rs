@@ -8,9 +8,10 @@ use serde_json::json;
 
 use self::report::{Line, Wish};
 use crate::arguments::Options;
+use crate::document::{self, Section};
 use crate::engines::Engines;
 use crate::target::Verdict;
-use crate::{Outcome, document, machine, say};
+use crate::{Outcome, machine, say};
 
 const NAME: &str = "race";
 const TITLE: &str = "The race tester";
@@ -48,15 +49,8 @@ pub(crate) fn run(options: &Options) -> Outcome<bool> {
     say(&section);
     let machine = machine::describe(&Engines::new()?, options.seconds, options.rounds);
     let heading = format!("{}\n\n{READING}", machine.lines().next().unwrap_or_default());
-    say(&heading);
-    if let Some(file) = &options.json {
-        let all = json!({ "machine": heading, "lines": lines.iter().map(Line::record).collect::<Vec<_>>() });
-        std::fs::write(file, serde_json::to_string_pretty(&all)?)?;
-    }
-    if options.write {
-        let path = document::write(NAME, &format!("## {TITLE}\n\n{heading}\n{section}"))?;
-        say(&format!("written to {}", path.display()));
-    }
+    let section = Section { name: NAME, title: TITLE, heading: &heading, body: &section };
+    document::publish(options, &section, json!({ "lines": lines.iter().map(Line::record).collect::<Vec<_>>() }))?;
     Ok(lines.iter().all(|line| line.stopped.is_none()))
 }
 
