@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use crate::engines;
 use crate::guarantees;
@@ -16,14 +17,13 @@ use crate::shell::{Outcome, capture, say, step, workspace};
 use crate::summary::{self, Counts, Runner};
 
 pub(crate) fn run(filters: &[String]) -> Outcome {
-    engines::run(&[])?;
-    peers::run(&[])?;
+    let has_nextest = capture(&mut cargo(&["nextest", "--version"])).is_ok();
+    prepare(has_nextest)?;
     let shared = Shared::open(engines::folder().join(format!("shared-{}", std::process::id())))?;
     let notes = engines::folder().join(format!("skips-{}", std::process::id()));
     let mut total = Counts::default();
     let mut failures = Vec::new();
     let mut passed = BTreeSet::new();
-    let has_nextest = capture(&mut cargo(&["nextest", "--version"])).is_ok();
     let (runner, tests) =
         if has_nextest { (Runner::Nextest, nextest(filters)) } else { (Runner::Libtest, libtest(filters)) };
     let runs = [("tests", runner, tests), ("doc tests", Runner::Libtest, doctests(filters))];
@@ -64,10 +64,22 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
     }
 }
 
+/// Fetching mostly waits for the network and building does not, so the one costs little beside the other.
+fn prepare(has_nextest: bool) -> Outcome {
+    thread::scope(|scope| {
+        let fetched = scope.spawn(|| engines::run(&[]).and_then(|()| peers::run(&[])));
+        let mut build = cargo(if has_nextest { &["nextest", "run"] } else { &["test"] });
+        build.args(["--workspace", "--no-run"]).stdin(Stdio::null());
+        // What does not compile is told, and counted, by the run of the tests.
+        step("build", || build.status().map_err(|e| format!("cannot run {build:?}: {e}")))?;
+        fetched.join().map_err(|_panic| "the fetching of engines and peers panicked".to_owned())?
+    })
+}
+
 fn nextest(filters: &[String]) -> Command {
     let mut command = cargo(&["nextest", "run", "--workspace", "--status-level", "pass"]);
     // Many tests mostly wait: for a lease to end, for a server to start.
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     command.arg(format!("--test-threads={}", 3 * cores));
     if !filters.is_empty() {
         // The filter may name doc tests only; that nothing at all ran is noticed at the end.
