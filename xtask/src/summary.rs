@@ -83,6 +83,13 @@ pub(crate) fn passed(runner: Runner, line: &str) -> Option<String> {
     }
 }
 
+/// The name of a test that failed, and passed when it was tried again.
+pub(crate) fn second_try(runner: Runner, line: &str) -> Option<String> {
+    let line = without_colour(line);
+    let rest = line.trim().strip_prefix("TRY 2 PASS [").filter(|_| runner == Runner::Nextest)?.split_once("] ")?.1;
+    rest.split_whitespace().last().map(str::to_owned)
+}
+
 fn without_colour(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
@@ -116,5 +123,14 @@ mod tests {
         assert_eq!(passed(Runner::Nextest, passing).as_deref(), Some("locks::fifo"));
         assert_eq!(passed(Runner::Libtest, "test locks::fifo ... ok\n").as_deref(), Some("locks::fifo"));
         assert_eq!(passed(Runner::Libtest, "test locks::fifo ... FAILED"), None);
+    }
+
+    #[test]
+    fn a_second_try_is_told_and_is_no_pass() {
+        let line = "  TRY 2 PASS [   0.120s] (3/9) stanchion-core::it locks::fifo";
+        assert_eq!(second_try(Runner::Nextest, line).as_deref(), Some("locks::fifo"));
+        assert_eq!(passed(Runner::Nextest, line), None, "or docs/guarantees.md would be content with it");
+        assert_eq!(second_try(Runner::Libtest, line), None, "shown as a test's output");
+        assert_eq!(second_try(Runner::Nextest, "  TRY 1 FAIL [   0.120s] (3/9) stanchion-core::it locks::fifo"), None);
     }
 }

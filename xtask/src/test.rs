@@ -16,6 +16,17 @@ use crate::shared::Shared;
 use crate::shell::{Outcome, capture, say, step, workspace};
 use crate::summary::{self, Counts, Runner};
 
+/// More than these in one run are no accident of the machine.
+const SECOND_TRIES_MOST: usize = 3;
+
+/// Tests by name.
+#[derive(Default)]
+struct Seen {
+    passed: BTreeSet<String>,
+    /// Failed, and passed when they were tried again. No promise may rest on one of these.
+    again: BTreeSet<String>,
+}
+
 pub(crate) fn run(filters: &[String]) -> Outcome {
     let has_nextest = capture(&mut cargo(&["nextest", "--version"])).is_ok();
     prepare(has_nextest)?;
@@ -23,7 +34,7 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
     let notes = engines::folder().join(format!("skips-{}", std::process::id()));
     let mut total = Counts::default();
     let mut failures = Vec::new();
-    let mut passed = BTreeSet::new();
+    let mut seen = Seen::default();
     let (runner, tests) =
         if has_nextest { (Runner::Nextest, nextest(filters)) } else { (Runner::Libtest, libtest(filters)) };
     let runs = [("tests", runner, tests), ("doc tests", Runner::Libtest, doctests(filters))];
@@ -31,7 +42,7 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
         command.env("STANCHION_SKIPS", &notes).env("STANCHION_ENGINES", engines::folder());
         command.env("STANCHION_PEERS", peers::folder()).env("STANCHION_SHARED", shared.folder());
         let mut counts = Counts::default();
-        if let Err(failure) = step(heading, || follow(&mut command, runner, &mut counts, &mut passed)) {
+        if let Err(failure) = step(heading, || follow(&mut command, runner, &mut counts, &mut seen)) {
             // A run that broke before it could count, at a compiler error for one, is not "0 failed".
             counts.failed = counts.failed.max(1);
             failures.push(failure);
@@ -45,11 +56,16 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
     drop(shared);
     let skips = take_skips(&notes);
     if filters.is_empty()
-        && let Err(failure) = step("guarantees", || guarantees::compare(&passed, &skips))
+        && let Err(failure) = step("guarantees", || guarantees::compare(&seen.passed, &skips))
     {
         total.failed += 1;
         failures.push(failure);
     }
+    if seen.again.len() > SECOND_TRIES_MOST {
+        total.failed += 1;
+        failures.push(format!("{} tests needed a second try; {SECOND_TRIES_MOST} may", seen.again.len()));
+    }
+    seen.again.iter().for_each(|test| say(&format!("SECOND TRY: {test} (its first failure is above)")));
     // A skipped test returns early, so its runner took it for passed.
     let moved = skips.len().min(total.passed);
     total.passed -= moved;
@@ -109,7 +125,7 @@ fn cargo(args: &[&str]) -> Command {
 }
 
 /// Runs a test command, shows all that it writes, and adds up its closing lines.
-fn follow(command: &mut Command, runner: Runner, total: &mut Counts, passed: &mut BTreeSet<String>) -> Outcome {
+fn follow(command: &mut Command, runner: Runner, total: &mut Counts, seen: &mut Seen) -> Outcome {
     let (reader, writer) = std::io::pipe().map_err(|e| format!("no pipe: {e}"))?;
     let errors = writer.try_clone().map_err(|e| format!("no pipe: {e}"))?;
     command.stdin(Stdio::null()).stdout(writer).stderr(errors);
@@ -125,7 +141,8 @@ fn follow(command: &mut Command, runner: Runner, total: &mut Counts, passed: &mu
         if let Some(counts) = summary::read(runner, &text) {
             *total += counts;
         }
-        passed.extend(summary::passed(runner, &text));
+        seen.passed.extend(summary::passed(runner, &text));
+        seen.again.extend(summary::second_try(runner, &text));
         line.clear();
     }
     let status = child.wait().map_err(|e| format!("cannot wait for the tests: {e}"))?;

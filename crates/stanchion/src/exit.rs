@@ -124,17 +124,18 @@ pub(crate) fn is_option(verb: &str, command: &[std::ffi::OsString]) -> bool {
     true
 }
 
-/// Ctrl-C, or SIGTERM from a supervisor: the code of whoever was ended by it.
+/// Ctrl-C, or SIGTERM from a supervisor: the code of whoever was ended by it. It listens from the call on, not from the
+/// first poll: what is started meanwhile would outlive whoever a signal ends without asking.
 #[cfg(unix)]
-pub(crate) async fn signalled() -> u8 {
+pub(crate) fn signalled() -> impl Future<Output = u8> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => 130,
-        _ = terminate.recv() => 143,
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    async {
+        let (Ok(mut interrupt), Ok(mut terminate)) = signals else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => 130,
+            _ = terminate.recv() => 143,
+        }
     }
 }
 

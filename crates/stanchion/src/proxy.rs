@@ -43,6 +43,8 @@ pub(crate) async fn run(cli: &Cli, args: &ProxyArgs) -> Result<u8> {
         .await
         .map_err(|e| Error::new(ErrorKind::Invalid, "cannot listen there").with("address", args.listen).because(e))?;
     let address = listener.local_addr().unwrap_or(args.listen);
+    // Before anybody can know that we are there.
+    let stopped = stop();
     say(&format!(
         "stanchion: guarding {} at http://{address}, store {}, requests remembered as '{name}'",
         args.upstream, store.shown
@@ -61,7 +63,7 @@ pub(crate) async fn run(cli: &Cli, args: &ProxyArgs) -> Result<u8> {
             }
         }
     });
-    let served = proxy.serve(listener, stop()).await;
+    let served = proxy.serve(listener, stopped).await;
     sweeping.abort();
     served.map(|()| 0)
 }
@@ -113,9 +115,12 @@ fn route(args: &ProxyArgs, name: &str, policy: Policy) -> Result<RoutePolicy> {
 }
 
 /// Until a signal asks to end.
-pub(crate) async fn stop() {
-    signalled().await;
-    say("stanchion: stopping; what runs may end");
+pub(crate) fn stop() -> impl Future<Output = ()> {
+    let signalled = signalled();
+    async {
+        signalled.await;
+        say("stanchion: stopping; what runs may end");
+    }
 }
 
 fn header(name: &str) -> Result<HeaderName> {

@@ -39,11 +39,13 @@ pub(super) async fn run(args: &StoreArgs, memory_args: &MemoryArgs, place: Place
         .await
         .map_err(|e| Error::new(ErrorKind::Invalid, "cannot listen there").with("address", address).because(e))?;
     let address = listener.local_addr().unwrap_or(address);
+    // Before anybody can know that we are there.
+    let stopped = crate::proxy::stop();
     say(&format!("stanchion: serving at http://{address}/mcp"));
     if !address.ip().is_loopback() {
         say("stanchion: warning: reachable from other machines; there is no TLS of our own");
     }
-    serve_http(server, listener, front, crate::proxy::stop()).await.map(|()| 0)
+    serve_http(server, listener, front, stopped).await.map(|()| 0)
 }
 
 /// Where keyed calls are remembered: with the graph if that is in a store, else in the embedded store, which is opened when

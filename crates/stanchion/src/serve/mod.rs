@@ -75,9 +75,11 @@ pub(crate) async fn run(cli: &Cli, args: &ServeArgs) -> Result<u8> {
     }
     // The nursery lives on in its servers.
     drop(upstreams);
+    // Before anybody can know that we are there.
+    let stopped = crate::proxy::stop();
     announce(args, &file, &listener, &names, &store.shown);
     let sweeping = tokio::spawn(sweep(claims)?);
-    let served = front.run(listener, crate::proxy::stop()).await;
+    let served = front.run(listener, stopped).await;
     sweeping.abort();
     log.flush().unwrap_or_else(|error| tracing::warn!(%error, "the call log could not be written"));
     served.map(|()| 0)
