@@ -1,8 +1,10 @@
 //! A parsed file, and what every front-end needs of it.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt as _};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use super::clock::Clock;
@@ -23,6 +25,15 @@ const REPORTS_BETWEEN: usize = 16;
 /// found.
 const TIME_MOST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
 
+thread_local! {
+    /// One for all files of a thread: what a new one sets up costs as much as parsing a small file.
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    static FIELDS: RefCell<Vec<(tree_sitter::Language, Fields)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The numbers of a grammar's fields.
+type Fields = HashMap<&'static str, u16>;
+
 /// A syntax tree and its text.
 pub(crate) struct Tree<'a> {
     pub(crate) text: &'a str,
@@ -41,8 +52,6 @@ impl<'a> Tree<'a> {
         (few, for_each): (usize, usize),
         time: Duration,
     ) -> Option<Self> {
-        let mut parser = Parser::new();
-        parser.set_language(grammar).ok()?;
         let clock = Clock::start();
         let mut left = few.saturating_add((text.len() >> 10).saturating_mul(for_each));
         let mut stop = |_: &ParseState| {
@@ -52,7 +61,11 @@ impl<'a> Tree<'a> {
         };
         let options = ParseOptions::new().progress_callback(&mut stop);
         let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
-        let tree = parser.parse_with_options(&mut read, None, Some(options))?;
+        let tree = PARSER.with_borrow_mut(|parser| {
+            // This also forgets what an earlier parse left undone.
+            parser.set_language(grammar).ok()?;
+            parser.parse_with_options(&mut read, None, Some(options))
+        })?;
         Some(Self { text, tree })
     }
 
@@ -114,6 +127,22 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// The child that is this field of a node. The parser knows fields by number, and would compare the name with the names of
+/// all fields each time.
+pub(crate) fn field<'t>(node: Node<'t>, name: &'static str) -> Option<Node<'t>> {
+    let language = node.language();
+    let number = FIELDS.with_borrow_mut(|known| {
+        let at = known.iter().position(|(known, _)| *known == *language).unwrap_or_else(|| {
+            known.push(((*language).clone(), Fields::new()));
+            known.len() - 1
+        });
+        let (language, fields) = known.get_mut(at)?;
+        // There is no field 0.
+        Some(*fields.entry(name).or_insert_with(|| language.field_id_for_name(name).map_or(0, u16::from)))
+    })?;
+    node.child_by_field_id(number)
+}
+
 pub(crate) fn span(node: Node<'_>) -> Span {
     let (start, end) = (node.start_position(), node.end_position());
     let line = |row: usize| u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1);
@@ -127,11 +156,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fields_are_found_by_their_names_in_every_grammar_and_what_is_none_is_not() {
+        let python = Tree::parse("a = 1", &tree_sitter_python::LANGUAGE.into()).unwrap();
+        let go = Tree::parse("package a\nfunc f() {}", &tree_sitter_go::LANGUAGE.into()).unwrap();
+        let assignment = python.root().named_child(0).unwrap().named_child(0).unwrap();
+        let function = go.root().named_child(1).unwrap();
+        for _ in 0..2 {
+            for (node, name) in [(assignment, "right"), (assignment, "left"), (function, "name"), (function, "body")] {
+                assert_eq!(field(node, name), node.child_by_field_name(name), "{name}");
+                assert!(field(node, name).is_some(), "void: {name} is no field");
+            }
+            assert_eq!([field(assignment, "name"), field(function, "right"), field(function, "nothing")], [None; 3]);
+        }
+    }
+
+    #[test]
     fn parsing_stops_after_too_many_steps_and_after_too_long() {
         let (grammar, text) = (tree_sitter_go::LANGUAGE.into(), "func f() { a.b(1) }\n".repeat(2_000));
         let parsed = |reports, time| Tree::parse_within(&text, &grammar, reports, time).is_some();
         assert!(parsed(REPORTS_MOST, TIME_MOST));
         assert!(!parsed((5, 0), TIME_MOST));
         assert!(!parsed(REPORTS_MOST, Duration::ZERO));
+        assert!(parsed(REPORTS_MOST, TIME_MOST), "what was left undone is forgotten");
     }
 }

@@ -39,12 +39,12 @@ impl<'t> Lower<'t> {
         out.push(stmt(kind, node));
     }
 
-    fn field_expr(&mut self, node: Node<'t>, name: &str) -> Option<Expr> {
+    fn field_expr(&mut self, node: Node<'t>, name: &'static str) -> Option<Expr> {
         field(node, name).map(|value| self.expr(value))
     }
 
     /// As [`Self::field_expr`], where the statement makes no sense without.
-    fn subject(&mut self, node: Node<'t>, name: &str) -> Expr {
+    fn subject(&mut self, node: Node<'t>, name: &'static str) -> Expr {
         self.field_expr(node, name).unwrap_or_else(|| expr(ExprKind::Other(Vec::new()), span(node)))
     }
 

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use tree_sitter::Node;
 
-use super::tree::{DEPTH_MOST, Tree, span};
+use super::tree::{DEPTH_MOST, Tree, field, span};
 use super::{Dialect, Frontend};
 use crate::hir::each::asked;
 use crate::hir::{ClassId, Expr, ExprKind, Function, FunctionId, Import, Module, Span, Stmt, StmtKind};
@@ -137,10 +137,6 @@ fn kids<'t>(node: Node<'t>) -> Vec<Node<'t>> {
         count @ 1..=3 => (0_u32..).take(count).filter_map(|index| node.named_child(index)).filter(is_code).collect(),
         _ => node.named_children(&mut node.walk()).filter(is_code).collect(),
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 /// Whether this word or mark stands directly in the node.

@@ -24,7 +24,7 @@ use tree_sitter::Node;
 
 use super::{
     Frontend,
-    tree::{DEPTH_MOST, Tree, span},
+    tree::{DEPTH_MOST, Tree, field, span},
 };
 use crate::hir::{Export, Expr, ExprKind, Function, FunctionId, Language, Module, Stmt, StmtKind};
 
@@ -151,10 +151,6 @@ fn only(node: Node<'_>) -> Option<Node<'_>> {
 
 fn is_blank(node: Node<'_>) -> bool {
     node.is_extra() && matches!(node.kind(), "comment" | "line_continuation")
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 /// `async def`, `async for`, `async with`.
