@@ -242,8 +242,8 @@ fn spell(doc: &Doc, whims: &mut Whims<'_>) -> String {
             }
         }
         Doc::Text(text) => spell_text(text, whims),
-        Doc::List(items) => format!("[{}]", items.iter().map(|i| spell(i, whims)).collect::<Vec<_>>().join(","))
-            .replace("[]", ["[]", "[ ]"][usize::from(whims.next(2))]),
+        Doc::List(items) if items.is_empty() => format!("[{}]", whims.space()),
+        Doc::List(items) => format!("[{}]", items.iter().map(|i| spell(i, whims)).collect::<Vec<_>>().join(",")),
         Doc::Map(members) => {
             let turn = usize::from(whims.next(8)) % members.len().max(1);
             let turned = members[turn..].iter().chain(&members[..turn]);

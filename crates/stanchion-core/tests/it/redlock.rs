@@ -229,12 +229,12 @@ fn two_slots_on_three_nodes_have_three_winners() {
 #[test]
 fn answers_that_nobody_waits_for_are_no_votes() {
     let mut attempt = Attempt::new(3, TTL, drift(TTL), at(0), 0, false);
-    let mut yes = |node, round| attempt.answer(node, round, Answer::Yes(1), at(1));
-    assert_eq!(yes(0, 0), Next::Wait, "one of three");
-    assert_eq!(yes(0, 0), Next::Wait, "the same node again");
-    assert_eq!(yes(3, 0), Next::Wait, "there is no such node");
-    assert_eq!(yes(1, 1), Next::Wait, "a round that was not asked");
-    assert!(matches!(yes(1, 0), Next::Granted(_)), "two of three");
+    let mut yes = |node, round, number| attempt.answer(node, round, Answer::Yes(number), at(1));
+    assert_eq!(yes(0, 0, 1), Next::Wait, "one of three");
+    assert_eq!(yes(0, 0, 9), Next::Wait, "the same node again");
+    assert_eq!(yes(3, 0, 9), Next::Wait, "there is no such node");
+    assert_eq!(yes(1, 1, 9), Next::Wait, "a round that was not asked");
+    assert_eq!(yes(1, 0, 1), Next::Granted(1), "two of three, and no number of a stranger's");
 }
 
 #[test]

@@ -47,6 +47,8 @@ enum Fate {
     LosesItsAnswer,
     /// It is not sent, and nothing is answered.
     Hangs,
+    /// It is done, and nothing is answered.
+    ArrivesAndHangs,
     /// It is done after this long.
     Takes(Duration),
 }
@@ -92,6 +94,10 @@ impl Scripted {
                 return Err(Error::new(ErrorKind::OutcomeUnknown, "the answer is lost"));
             }
             Fate::Hangs => std::future::pending().await,
+            Fate::ArrivesAndHangs => {
+                request.await?;
+                return std::future::pending().await;
+            }
             Fate::Takes(time) => tokio::time::sleep(time).await,
         }
         request.await
@@ -268,6 +274,30 @@ async fn who_waits_asks_no_more_often_than_something_changes() {
     other.finish().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_turn_whose_holder_is_gone_looks_when_it_has_lapsed_and_not_before() {
+    let clock: Arc<dyn Clock> = Arc::new(Runtime(Instant::now()));
+    let store = MemoryStore::with_clock(Arc::clone(&clock));
+    let [dead, ours] = [(), ()].map(|()| Scripted { store: store.clone(), ..Scripted::default() });
+    let once = |store: &Scripted| Once::new(store.clone()).clock(Arc::clone(&clock));
+    dead.next(Op::Put, &[Fate::Arrives]);
+    dead.next(Op::Put, &[Fate::Hangs; 1000]);
+    dead.next(Op::Delete, &[Fate::Hangs; 1000]);
+    let (started, has_started) = oneshot::channel();
+    let holder = once(&dead);
+    let holding = tokio::spawn(async move {
+        let init = async |_: Permit| {
+            started.send(()).unwrap();
+            std::future::pending().await
+        };
+        holder.run(&key(), init).await
+    });
+    has_started.await.unwrap();
+    assert_eq!(run(&once(&ours).wait(Wait::Forever)).await.unwrap(), "ours");
+    assert_eq!(ours.asked(), [Op::Get, Op::Changed, Op::Get, Op::Put, Op::Put]);
+    holding.abort();
+}
+
 #[tokio::test]
 async fn a_store_that_cannot_tell_of_changes_is_looked_at_again() {
     let store = Scripted::default();
@@ -331,12 +361,11 @@ async fn who_gives_back_is_done_when_the_store_has_confirmed_it() {
     }
 }
 
-/// A turn that is claimed and renewed with these fates is kept for longer than its lease.
+/// A turn that is claimed and renewed with these fates is kept for longer than its lease. In paused time.
 async fn outlasts(store: Scripted, lease: Duration, puts: &[Fate]) {
     store.next(Op::Put, puts);
     let init = async |permit: Permit| {
-        // The claim, what has a fate, and more than a lease of others.
-        eventually(PATIENCE, "more renewals", || async { permit.fence().is_err() || store.count(Op::Put) > 7 }).await;
+        tokio::time::sleep(lease * 2).await;
         permit.fence()?;
         Ok("ours".into())
     };
@@ -353,6 +382,18 @@ async fn a_renewal_that_hangs_is_made_again_in_time() {
 #[tokio::test(start_paused = true)]
 async fn a_renewal_whose_answer_was_lost_is_recognised() {
     outlasts(Scripted::default(), Duration::from_secs(1), &[Fate::Arrives, Fate::LosesItsAnswer]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_arrived_and_hangs_is_recognised() {
+    outlasts(Scripted::default(), Duration::from_secs(3), &[Fate::Arrives, Fate::ArrivesAndHangs]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_did_not_arrive_is_made_again_and_nobody_looks_first() {
+    let store = Scripted::default();
+    outlasts(store.clone(), Duration::from_secs(1), &[Fate::Arrives, Fate::Fails(ErrorKind::Unavailable)]).await;
+    assert_eq!(store.count(Op::Get), 1, "for the claim");
 }
 
 #[tokio::test]
