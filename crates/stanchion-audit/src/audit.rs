@@ -52,14 +52,11 @@ pub(crate) type Callers = BTreeMap<String, Entry>;
 /// A hit with the entry points that lead to it.
 pub(crate) type Found = (Hit, Callers);
 
-/// Where a hit is, and which: several tools may lead to the same two lines.
-type Key = (Site, &'static str, Option<Site>);
+/// Which hit it is: several tools may lead to the same two lines. And what it is about, and by which calls.
+type Way = (Site, &'static str, Option<Site>, String, Vec<(Site, Site)>);
 
-/// And what it is about, and by which calls.
-type Way = (Key, String, Vec<(Site, Site)>);
-
-fn key(hit: &Hit) -> Key {
-    (hit.write, hit.code, hit.read)
+fn way(hit: &Hit) -> Way {
+    (hit.write, hit.code, hit.read, hit.resource.clone(), hit.calls.clone())
 }
 
 /// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
@@ -153,7 +150,7 @@ fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts
         subjects::of(&trace, &mut all.subjects);
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {
-            let at = match known.entry((key(&hit), hit.resource.clone(), hit.calls.clone())) {
+            let at = match known.entry(way(&hit)) {
                 btree_map::Entry::Vacant(new) => {
                     all.found.push((hit, Callers::new()));
                     *new.insert(all.found.len() - 1)

@@ -14,14 +14,12 @@ use crate::schema::Schema;
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Said {
-    /// The file of the write.
-    pub path: String,
-    /// The line of the write.
-    pub line: u32,
     /// The rule.
     pub code: &'static str,
-    /// File and line of the read, if there is one.
-    pub read: Option<(String, u32)>,
+    /// Files and lines of the write: where it is told, and what is called from there.
+    pub writes: Vec<(String, u32)>,
+    /// Files and lines of the read, if there is one.
+    pub reads: Vec<(String, u32)>,
     /// What it is about.
     pub resource: String,
 }
@@ -58,8 +56,8 @@ pub fn judge(paths: &[String], cluster: bool) -> Vec<Said> {
         .found
         .into_iter()
         .map(|(hit, _)| {
-            let (path, line) = at(hit.at);
-            Said { path, line, code: hit.code, read: hit.read.map(at), resource: hit.resource }
+            let all = |sites: Vec<Site>| sites.into_iter().map(at).collect();
+            Said { code: hit.code, writes: all(hit.writes()), reads: all(hit.reads()), resource: hit.resource }
         })
         .collect()
 }

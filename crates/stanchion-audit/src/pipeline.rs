@@ -284,13 +284,13 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
         end_line: site.span.end_line,
         note: note.to_owned(),
     };
-    flow.extend(hit.read.map(|site| step(Role::Read, site, "")));
+    let (reads, writes) = (hit.reads(), hit.writes());
+    flow.extend(reads.iter().map(|site| step(Role::Read, *site, "")));
     flow.extend(hit.window.map(|site| step(Role::Window, site, "others can run here")));
-    flow.push(step(Role::Write, hit.write, ""));
-    // Where the two are put together: what has to be done as one.
-    let calls = hit.calls.iter().flat_map(|(read, write)| [*read, *write]).chain(hit.frames.iter().copied());
-    let calls: BTreeSet<Site> = calls.filter(|call| *call != hit.write && Some(*call) != hit.read).collect();
-    flow.extend(calls.into_iter().map(|call| step(Role::Call, call, "")));
+    flow.extend(writes.iter().map(|site| step(Role::Write, *site, "")));
+    // What lies between the calls and what they come to.
+    let between = hit.frames.iter().filter(|call| !reads.contains(call) && !writes.contains(call));
+    flow.extend(between.map(|call| step(Role::Call, *call, "")));
     let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);
     let new = Finding::new(rule, program.path(site.file), site.span.line, site.span.end_line);
     // Tests and scripts are run by one person at a time, and what may well be meant so is not severe.

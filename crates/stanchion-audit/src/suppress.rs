@@ -1,13 +1,13 @@
 //! Comments that suppress findings: `stanchion-audit: ignore RC101 -- reason`.
 //!
-//! On the finding's line, or on the line before it; `ignore-file` for the whole file; several codes with commas. The reason is
+//! On the finding's line, on that of the write it comes to, or on the line before one of them; `ignore-file` for the whole file; several codes with commas. The reason is
 //! mandatory: without one, nothing is suppressed. What suppresses nothing is noted, so that it does not stay for ever.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::{self, RULES};
 use crate::error::nearest;
-use crate::finding::Finding;
+use crate::finding::{Finding, Role};
 use crate::format::Note;
 use crate::hir::Comment;
 
@@ -28,40 +28,44 @@ struct Suppression {
     used: bool,
 }
 
-/// Marks the findings of a file that its comments suppress, and says what is wrong with those comments. Findings of other files
-/// are left as they are.
+/// Findings by code and line.
+type Places<'a> = BTreeMap<(&'a str, u32), Vec<usize>>;
+
+/// Marks the findings that the comments of a file suppress, and says what is wrong with those comments. Findings of other files
+/// are left as they are, unless they write in this one.
 pub(crate) fn suppress(path: &str, comments: &[Comment], findings: &mut [Finding]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut all = read(path, comments, &mut notes);
     // By code and line: a hostile file has as many comments as lines, and must not cost their product with the findings.
-    let mut places: BTreeMap<(&str, u32), Vec<usize>> = BTreeMap::new();
-    for (at, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.path == path) {
-        places.entry((finding.code, finding.line)).or_default().push(at);
-        if finding.end_line != finding.line {
-            places.entry((finding.code, finding.end_line)).or_default().push(at);
-        }
-    }
+    let (mut on, mut below): (Places<'_>, Places<'_>) = Default::default();
     let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.path == path) {
-        files.entry(finding.code).or_default().push(at);
+    for (at, finding) in findings.iter().enumerate() {
+        let told = (finding.path == path).then_some((finding.line, finding.end_line));
+        files.entry(finding.code).or_default().extend(told.map(|_| at));
+        // What is said of a write is true whoever has called it.
+        let writes = finding.flow.iter().filter(|step| step.role == Role::Write && step.path == path);
+        let writes = writes.map(|step| (step.line, step.end_line));
+        for (first, last) in told.into_iter().chain(writes).collect::<BTreeSet<_>>() {
+            below.entry((finding.code, first)).or_default().push(at);
+            for line in BTreeSet::from([first, last]) {
+                on.entry((finding.code, line)).or_default().push(at);
+            }
+        }
     }
     for suppression in &mut all {
         let hits = match suppression.next {
             None => files.get(suppression.code),
             // A comment behind the statement means that statement, not also the one below.
             Some(next) => {
-                places.get(&(suppression.code, suppression.line)).or_else(|| places.get(&(suppression.code, next)))
+                on.get(&(suppression.code, suppression.line)).or_else(|| below.get(&(suppression.code, next)))
             }
         };
         for at in hits.into_iter().flatten() {
-            let Some(finding) = findings.get_mut(*at) else { continue };
-            let is_meant = suppression.next.is_none_or(|next| {
-                [finding.line, finding.end_line].contains(&suppression.line) || finding.line == next
-            });
-            if is_meant && finding.marks.suppressed.is_none() {
-                finding.marks.suppressed = Some(suppression.reason.clone());
-                suppression.used = true;
-            }
+            let Some(finding) = findings.get_mut(*at).filter(|finding| finding.marks.suppressed.is_none()) else {
+                continue;
+            };
+            finding.marks.suppressed = Some(suppression.reason.clone());
+            suppression.used = true;
         }
     }
     for unused in all.iter().filter(|suppression| !suppression.used) {
@@ -165,7 +169,7 @@ mod tests {
 
     /// The lines of the findings that are suppressed, and the notes, given findings of RC101 on lines 5, 6 and 20.
     fn run(comments: &[Comment]) -> (Vec<u32>, Vec<String>) {
-        let mut findings = [5, 6, 20].map(|line| Finding { line, end_line: line, ..sample() });
+        let mut findings = [5, 6, 20].map(|line| Finding { line, end_line: line, flow: Vec::new(), ..sample() });
         let notes = suppress("src/store.ts", comments, &mut findings);
         let lines = findings.iter().filter(|f| f.marks.suppressed.is_some()).map(|f| f.line).collect();
         (lines, notes.iter().map(|note| format!("{}: {}", note.line, note.text)).collect())
@@ -243,6 +247,17 @@ mod tests {
         findings[0].marks.suppressed = None;
         suppress("src/store.ts", &[comment(8, "stanchion-audit: ignore RC101 -- why")], &mut findings);
         assert!(findings[0].is_open(), "the line before its end is inside of it");
+    }
+
+    #[test]
+    fn what_is_said_of_a_write_is_true_of_all_who_come_to_it() {
+        let mut findings =
+            [40, 50].map(|line| Finding { line, end_line: line, path: format!("{line}.ts"), ..sample() });
+        let why = "stanchion-audit: ignore RC101 -- why";
+        assert_eq!(suppress("src/store.ts", &[comment(1, why)], &mut findings).len(), 1, "the read stands there");
+        assert!(findings.iter().all(Finding::is_open));
+        assert_eq!(suppress("src/store.ts", &[comment(4, why)], &mut findings), []);
+        assert!(!findings.iter().any(Finding::is_open));
     }
 
     #[test]

@@ -1,46 +1,39 @@
-//! Hits of the same two lines, and where they are told: at the write, or at the calls that put read and write together.
+//! One hit for each race, told where it can be mended: at the function that puts a read and a write together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use super::{Callers, Found, Key, key};
+use super::{Callers, Found};
 use crate::engine::Site;
-use crate::rules::{Hit, like};
+use crate::rules::Hit;
 
-/// Calls that one hit shows.
+/// Calls, and other lines of one hit, that it shows.
 const CALLS_MOST: usize = 64;
 
-/// One hit for each race. A function that reads or writes whatever it is given has no race of its own: its callers have,
-/// each for itself.
+/// Hits of one race: the rule, and either the call by which a function reads what it writes back, or the write and the read
+/// themselves.
+type Place = (&'static str, Site, Option<Site>);
+
+fn place(hit: &Hit) -> Place {
+    match hit.calls.first() {
+        Some((read, _)) => (hit.code, *read, None),
+        None => (hit.code, hit.write, hit.read.or(Some(hit.write))),
+    }
+}
+
+/// One hit for each race. Helpers that read and write have none of their own: each function that calls both has, because
+/// there a lock has to be held from the one to the other.
 pub(super) fn placed(all: Vec<Found>) -> Vec<Found> {
-    let mut groups: BTreeMap<Key, Vec<Found>> = BTreeMap::new();
+    let mut groups: BTreeMap<Place, Vec<Found>> = BTreeMap::new();
     for found in all {
-        groups.entry(key(&found.0)).or_default().push(found);
+        groups.entry(place(&found.0)).or_default().push(found);
     }
-    let mut placed = Vec::new();
-    for (_, group) in groups {
-        if !is_of_callers(&group) {
-            placed.extend(merged(group));
-            continue;
-        }
-        let mut by_calls: BTreeMap<Option<(Site, Site)>, Vec<Found>> = BTreeMap::new();
-        for (mut hit, callers) in group {
-            hit.at = hit.calls.first().map_or(hit.write, |(_, write)| *write);
-            by_calls.entry(hit.calls.first().copied()).or_default().push((hit, callers));
-        }
-        placed.extend(by_calls.into_values().filter_map(merged));
-    }
-    placed
+    groups.into_values().filter_map(merged).collect()
 }
 
-/// Whether the lines are about different things each time, or one line does both.
-fn is_of_callers(group: &[Found]) -> bool {
-    let about: BTreeSet<String> = group.iter().map(|(hit, _)| like(&hit.resource)).collect();
-    let same_line = |hit: &Hit| hit.read == Some(hit.write);
-    group.iter().all(|(hit, _)| !hit.calls.is_empty())
-        && (about.len() > 1 || group.iter().all(|(hit, _)| same_line(hit)))
-}
-
-fn merged(group: Vec<Found>) -> Option<Found> {
+fn merged(mut group: Vec<Found>) -> Option<Found> {
+    // The first way to the write, with the one that is surest of it before the others.
+    group.sort_by_key(|(hit, _)| (hit.calls.first().map(|(_, write)| *write), Reverse(hit.sure)));
     let mut group = group.into_iter();
     let (mut hit, mut callers): (Hit, Callers) = group.next()?;
     for (other, more) in group {
@@ -51,6 +44,11 @@ fn merged(group: Vec<Found>) -> Option<Found> {
                 hit.calls.push(calls);
             }
         }
+        let lines = (other.read, other.write);
+        if hit.others.len() < CALLS_MOST && lines != (hit.read, hit.write) && !hit.others.contains(&lines) {
+            hit.others.push(lines);
+        }
     }
+    hit.at = hit.calls.first().map_or(hit.at, |(_, write)| *write);
     Some((hit, callers))
 }

@@ -19,6 +19,51 @@ fn lines(code: &str, text: &str) -> BTreeSet<u32> {
     sites.map(|site| site.span.line).collect()
 }
 
+/// The lines at which hits of this code are told, with the lines that each says read and write.
+fn told(code: &str, text: &str) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
+    let module = lower(Dialect::of("a.js").unwrap(), text).unwrap();
+    let program = Program::new(vec![Source { path: "a.js".to_owned(), module }], &[]);
+    let because = "it is an MCP server, one process per client";
+    let found = hits(&program, &Models::new(&[]).unwrap(), &Schema::default(), Scope::Host, because, &|_| {}).found;
+    let lines = |sites: Vec<Site>| sites.iter().map(|site| site.span.line).collect();
+    let hits = found.iter().filter(|(hit, _)| hit.code == code);
+    hits.map(|(hit, _)| (hit.at.span.line, lines(hit.reads()), lines(hit.writes()))).collect()
+}
+
+#[test]
+fn a_race_is_told_in_each_function_that_puts_read_and_write_together() {
+    let text = "import fs from 'node:fs/promises';\n\
+                async function all() { return JSON.parse(await fs.readFile('/data/a', 'utf8')); }\n\
+                async function keep(x) { await fs.writeFile('/data/a', JSON.stringify(x)); }\n\
+                export async function put(k, v) {\n\
+                const x = await all();\n\
+                if (!v) {\ndelete x[k];\nawait keep(x);\nreturn;\n}\n\
+                x[k] = v;\n\
+                await keep(x);\n\
+                }\n\
+                export async function cut(k) {\n\
+                const x = await all();\n\
+                delete x[k];\n\
+                await keep(x);\n\
+                }\n";
+    assert_eq!(told("RC101", text), [(8, vec![5, 2], vec![8, 12, 3]), (17, vec![15, 2], vec![17, 3])]);
+    assert_eq!(told("RC304", text), [], "nothing is taken for empty");
+    assert_eq!(told("RC302", text), [(3, vec![], vec![3])], "a matter of the helper");
+}
+
+#[test]
+fn what_a_function_does_that_is_given_to_a_call_is_told_where_it_stands() {
+    let text = "import fs from 'node:fs/promises';\n\
+                export async function put(names) {\n\
+                const x = JSON.parse(await fs.readFile('/data/a', 'utf8'));\n\
+                await each(names, async (name) => {\n\
+                x[name] = true;\n\
+                await fs.writeFile('/data/a', JSON.stringify(x));\n\
+                });\n\
+                }\n";
+    assert_eq!(told("RC101", text), [(6, vec![3], vec![6])]);
+}
+
 #[test]
 fn every_function_that_changes_a_store_is_named() {
     let mut text = "import fs from 'node:fs/promises';\n\

@@ -114,10 +114,10 @@ impl Engine<'_> {
     }
 
     /// `res.json = (body) => …`: a function that is put into what the caller gave is called by the caller later.
-    fn put_into_unknown(&mut self, of: &Value, value: &Value, span: Span) {
+    fn put_into_unknown(&mut self, of: &Value, value: &Value) {
         let is_given = matches!(of.shape, Shape::Unknown) && of.name.starts_with('$');
         if is_given && !self.here.early && matches!(value.shape, Shape::Func(_)) {
-            self.call_unknown(of, vec![(None, value.clone())], span);
+            self.call_unknown(of, vec![(None, value.clone())], self.at);
         }
     }
 
@@ -131,7 +131,7 @@ impl Engine<'_> {
             return several.iter().for_each(|one| self.set_field(one, name, value, span));
         }
         let Some(object) = of.object() else {
-            self.put_into_unknown(of, value, span);
+            self.put_into_unknown(of, value);
             if self.language(self.file()) == Language::Go {
                 self.part_written(of, value, span);
             }

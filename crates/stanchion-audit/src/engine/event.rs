@@ -230,6 +230,17 @@ pub(crate) struct Site {
     pub(crate) span: Span,
 }
 
+impl Site {
+    /// Whether the other one stands inside of it.
+    pub(crate) fn holds(self, other: Self) -> bool {
+        let (outer, inner) = (self.span, other.span);
+        self.file == other.file
+            && self != other
+            && (outer.line, outer.column) <= (inner.line, inner.column)
+            && inner.end_line <= outer.end_line
+    }
+}
+
 /// Something that happens, and under which circumstances.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {

@@ -109,7 +109,7 @@ fn says_tool(decorator: &Expr) -> bool {
 }
 
 fn note(handler: &mut Handler, event: &Event, place: &dyn Fn(Site) -> Place) {
-    handler.does.insert(place(event.site));
+    handler.does.extend(event.stack.iter().chain([&event.site]).map(|site| place(*site)));
     let Some(resource) = &event.resource else { return };
     let name = resource.name.to_string();
     match &event.what {

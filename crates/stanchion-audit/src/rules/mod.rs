@@ -136,6 +136,8 @@ pub(crate) struct Hit {
     pub(crate) calls: Vec<(Site, Site)>,
     /// Calls on the ways from there to the read and to the write.
     pub(crate) frames: BTreeSet<Site>,
+    /// Other lines that the same calls come to: of the read and of the write.
+    pub(crate) others: Vec<(Option<Site>, Site)>,
     /// Where it is told.
     pub(crate) at: Site,
     /// Things in memory that were written, if it depends on where they come from.
@@ -143,6 +145,18 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
+    /// The lines that read, in the order in which they are come to: where the read is called, then where it is done.
+    pub(crate) fn reads(&self) -> Vec<Site> {
+        let done = self.read.into_iter().chain(self.others.iter().filter_map(|(read, _)| *read));
+        each_once(self.calls.iter().map(|(read, _)| *read).chain(done))
+    }
+
+    /// And those that write.
+    pub(crate) fn writes(&self) -> Vec<Site> {
+        let done = std::iter::once(self.write).chain(self.others.iter().map(|(_, write)| *write));
+        each_once(self.calls.iter().map(|(_, write)| *write).chain(done))
+    }
+
     /// Another way to the same two lines.
     pub(crate) fn comes_also_by(&mut self, frames: BTreeSet<Site>) {
         for frame in frames {
@@ -152,6 +166,11 @@ impl Hit {
             self.frames.insert(frame);
         }
     }
+}
+
+fn each_once(sites: impl Iterator<Item = Site>) -> Vec<Site> {
+    let mut seen = BTreeSet::new();
+    sites.filter(|site| seen.insert(*site)).collect()
 }
 
 /// Calls between that a hit knows: code that calls itself has any number.
@@ -266,6 +285,7 @@ impl Case<'_> {
             why: why.into(),
             calls: Vec::new(),
             frames: BTreeSet::new(),
+            others: Vec::new(),
             at: at.site,
             memory: Vec::new(),
         }
@@ -341,7 +361,12 @@ fn put_together(read: &Event, write: &Event) -> Option<(Site, Site)> {
         return None;
     }
     let same = common(read, write);
-    let at = |event: &Event| event.stack.get(same).copied().unwrap_or(event.site);
+    let at = |event: &Event| {
+        let mut way = event.stack.iter().skip(same).chain([&event.site]).copied();
+        let first = way.next().unwrap_or(event.site);
+        // What a function given to a call does stands in the call, and is seen there.
+        way.try_fold(first, |at, next| if at.holds(next) { Ok(next) } else { Err(at) }).unwrap_or_else(|at| at)
+    };
     let (one, other) = (at(read), at(write));
     ((one, other) != (read.site, write.site)).then_some((one, other))
 }

@@ -111,8 +111,8 @@ fn judge(case: &Case, hits: &[Said], counts: &mut BTreeMap<(String, &'static str
     let short = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let fits = |hit: &Said, expected: &Expected| {
         hit.code == expected.code
-            && (&hit.path, hit.line) == (&expected.path, expected.line)
-            && (expected.read.is_none() || hit.read == expected.read)
+            && hit.writes.contains(&(expected.path.clone(), expected.line))
+            && expected.read.as_ref().is_none_or(|read| hit.reads.contains(read))
     };
     let mut problems = Vec::new();
     for expected in &case.expected {
@@ -131,8 +131,11 @@ fn judge(case: &Case, hits: &[Said], counts: &mut BTreeMap<(String, &'static str
             continue;
         }
         counts.entry((hit.code.to_owned(), case.language)).or_default().wrong += 1;
-        let read = hit.read.as_ref().map_or_else(String::new, |(path, line)| format!(" read={}:{line}", short(path)));
-        problems.push(format!("wrong {} at {}:{}{read} ({})", hit.code, short(&hit.path), hit.line, hit.resource));
+        let lines = |of: &[(String, u32)]| {
+            of.iter().map(|(path, line)| format!("{}:{line}", short(path))).collect::<Vec<_>>().join("+")
+        };
+        let (writes, reads) = (lines(&hit.writes), lines(&hit.reads));
+        problems.push(format!("wrong {} at {writes} read={reads} ({})", hit.code, hit.resource));
     }
     problems
 }
