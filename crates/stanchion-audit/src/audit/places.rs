@@ -1,7 +1,7 @@
 //! One hit for each race, told where it can be mended: at the function that puts a read and a write together.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Callers, Found};
 use crate::engine::Site;
@@ -16,6 +16,7 @@ type Place = (&'static str, Site, Option<Site>);
 
 fn place(hit: &Hit) -> Place {
     match hit.calls.first() {
+        Some((_, write)) if is_copy(hit) => (hit.code, *write, hit.read),
         Some((read, _)) => (hit.code, *read, None),
         None => (hit.code, hit.write, hit.read.or(Some(hit.write))),
     }
@@ -23,12 +24,27 @@ fn place(hit: &Hit) -> Place {
 
 /// One hit for each race. Helpers that read and write have none of their own: each function that calls both has, because
 /// there a lock has to be held from the one to the other.
-pub(super) fn placed(all: Vec<Found>) -> Vec<Found> {
+pub(super) fn placed(mut all: Vec<Found>) -> Vec<Found> {
+    let mut savers: BTreeMap<Site, BTreeSet<Site>> = BTreeMap::new();
+    for (hit, _) in all.iter().filter(|(hit, _)| is_copy(hit)) {
+        savers.entry(hit.write).or_default().extend(hit.calls.iter().map(|(_, write)| *write));
+    }
+    // Whoever is called from one place only has no need of being told there.
+    for (hit, _) in all.iter_mut().filter(|(hit, _)| is_copy(hit)) {
+        if savers.get(&hit.write).is_some_and(|calls| calls.len() == 1) {
+            hit.calls.clear();
+        }
+    }
     let mut groups: BTreeMap<Place, Vec<Found>> = BTreeMap::new();
     for found in all {
         groups.entry(place(&found.0)).or_default().push(found);
     }
     groups.into_values().filter_map(merged).collect()
+}
+
+/// A copy in memory is written: all who do so have it from one read.
+fn is_copy(hit: &Hit) -> bool {
+    hit.code == "RC107"
 }
 
 fn merged(mut group: Vec<Found>) -> Option<Found> {

@@ -299,9 +299,30 @@ impl Case<'_> {
         write: &Event,
         text: (impl Into<String>, impl Into<String>),
     ) -> Hit {
-        let (window, calls) = (self.window(read, write), put_together(read, write).into_iter().collect());
+        let (window, calls) = (self.window(read, write), self.put_together(read, write).into_iter().collect());
         let frames = frames(read, write);
         Hit { read: Some(read.site), window, calls, frames, ..self.hit(code, write, text) }
+    }
+
+    /// The function that does both, by what it calls: the two places where the ways to them part.
+    fn put_together(&self, read: &Event, write: &Event) -> Option<(Site, Site)> {
+        let (one, other) = if read.early {
+            (place_at(read, read.stack.len().saturating_sub(1)), place_at(write, self.changed_at(write)))
+        } else {
+            let same = common(read, write);
+            (place_at(read, same), place_at(write, same))
+        };
+        ((one, other) != (read.site, write.site)).then_some((one, other))
+    }
+
+    /// What was read at the start was read by somebody else: how deep the function is called that changes what is kept and has
+    /// it written. Where nothing says so, it is whoever calls the one that writes.
+    fn changed_at(&self, write: &Event) -> usize {
+        let changes = self.between(0, write.id).iter().filter(|e| {
+            let of_memory = e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory);
+            of_memory && matches!(e.what, What::Write(_)) && write.stack.starts_with(&e.stack)
+        });
+        changes.map(|e| e.stack.len()).max().unwrap_or(write.stack.len().saturating_sub(1))
     }
 
     /// Those from one number up to another: an event's number is its place. What was early is before all of them.
@@ -354,21 +375,12 @@ impl Case<'_> {
     }
 }
 
-/// The function that does both, by what it calls: the two places where the ways to them part.
-fn put_together(read: &Event, write: &Event) -> Option<(Site, Site)> {
-    // What was read at the start was read by somebody else.
-    if read.early {
-        return None;
-    }
-    let same = common(read, write);
-    let at = |event: &Event| {
-        let mut way = event.stack.iter().skip(same).chain([&event.site]).copied();
-        let first = way.next().unwrap_or(event.site);
-        // What a function given to a call does stands in the call, and is seen there.
-        way.try_fold(first, |at, next| if at.holds(next) { Ok(next) } else { Err(at) }).unwrap_or_else(|at| at)
-    };
-    let (one, other) = (at(read), at(write));
-    ((one, other) != (read.site, write.site)).then_some((one, other))
+/// The place in the function at this depth from where something is come to.
+fn place_at(event: &Event, depth: usize) -> Site {
+    let mut way = event.stack.iter().skip(depth).chain([&event.site]).copied();
+    let first = way.next().unwrap_or(event.site);
+    // What a function given to a call does stands in the call, and is seen there.
+    way.try_fold(first, |at, next| if at.holds(next) { Ok(next) } else { Err(at) }).unwrap_or_else(|at| at)
 }
 
 /// The calls that lead to both.
