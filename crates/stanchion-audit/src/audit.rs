@@ -4,14 +4,16 @@ mod places;
 mod subjects;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::collections::{BTreeMap, btree_map};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::checklist::Subject;
+use self::subjects::Subjects;
+use crate::copies::Copies;
 use crate::engine::{Engine, Entry, Scope, Site};
 use crate::error::Error;
 use crate::models::Models;
@@ -32,7 +34,7 @@ pub(crate) fn threads() -> Result<ThreadPool, Error> {
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
     pub(crate) found: Vec<Found>,
-    pub(crate) subjects: BTreeSet<Subject>,
+    pub(crate) subjects: Subjects,
     /// Entry points that were followed only in part, by file.
     pub(crate) partly: BTreeMap<usize, usize>,
     /// And other functions.
@@ -62,17 +64,19 @@ fn way(hit: &Hit) -> Way {
 /// All that is found in a program. Traces are judged as soon as they are there, because all of them together would need
 /// too much memory; what a rule says of one may depend on what another does, which is decided in the end. `tell` hears how
 /// many files are done.
-pub(crate) fn hits(
+pub(crate) fn hits_in(
     program: &Program,
     models: &Models,
     schema: &Schema,
-    deployment: Scope,
-    because: &str,
+    copies: &Copies,
     tell: &(dyn Fn(usize) + Sync),
 ) -> Hits {
     let done = AtomicUsize::new(0);
-    let mut facts = Facts::new(deployment, because, schema.clone());
-    (0..program.len()).for_each(|file| facts.schema.add_code(program.module(file)));
+    let mut schema = schema.clone();
+    (0..program.len()).for_each(|file| schema.add_code(program.module(file)));
+    let schema = Arc::new(schema);
+    let facts = copies.each().iter().map(|it| Facts::new(it.reach, &it.because, Arc::clone(&schema)));
+    let facts: Vec<Facts> = facts.collect();
     let mut portions = portions(program);
     portions.sort_by_cached_key(|files| Reverse(weight(program, files)));
     // One by one, the heaviest first: else a thread would still be at one when the others have nothing left.
@@ -80,9 +84,9 @@ pub(crate) fn hits(
         let (first, mut engine) = (files.start, Engine::new(program, models, files.clone()));
         let all: Vec<Judged> = files
             .map(|file| {
-                let judged = judged(&mut engine, program, file, &facts);
+                let judged = facts.get(copies.of(file)).map(|facts| judged(&mut engine, program, file, facts));
                 tell(done.fetch_add(1, Ordering::Relaxed) + 1);
-                judged
+                judged.unwrap_or_default()
             })
             .collect();
         (first, all)
@@ -92,7 +96,9 @@ pub(crate) fn hits(
     for (file, judged) in each.into_values().flatten().enumerate() {
         learned.add(judged.learned);
         all.found.extend(judged.found);
-        all.subjects.extend(judged.subjects);
+        for (subject, sites) in judged.subjects {
+            all.subjects.entry(subject).or_default().extend(sites);
+        }
         all.loose += judged.loose;
         if judged.partly > 0 {
             all.partly.insert(file, judged.partly);
@@ -111,12 +117,24 @@ pub(crate) fn hits(
     all
 }
 
+/// The same for a program whose files are all run in one way.
+pub(crate) fn hits(
+    program: &Program,
+    models: &Models,
+    schema: &Schema,
+    deployment: Scope,
+    because: &str,
+    tell: &(dyn Fn(usize) + Sync),
+) -> Hits {
+    hits_in(program, models, schema, &Copies::everywhere(deployment, because), tell)
+}
+
 /// What the traces of a file say, and what is wrong in them: the first hit of each kind, on each thing, by each way to it.
 #[derive(Default)]
 struct Judged {
     learned: Learned,
     found: Vec<Found>,
-    subjects: BTreeSet<Subject>,
+    subjects: Subjects,
     partly: usize,
     loose: usize,
 }
@@ -180,7 +198,10 @@ mod ways_tests;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::checklist::Subject;
     use crate::frontend::{Dialect, lower};
     use crate::program::Source;
 
@@ -246,7 +267,7 @@ mod tests {
                 "import fs from 'node:fs/promises';\nimport {{ createClient }} from 'redis';\n\
                  const client = createClient();\nexport async function f(id, text) {{\n{body}\n}}\n"
             );
-            looked("a.ts", &text).subjects
+            looked("a.ts", &text).subjects.into_keys().collect::<BTreeSet<_>>()
         };
         assert!(!about("return await fs.readFile('/data/a', 'utf8');").contains(&Subject::State));
         assert!(!about("await fs.readFile('/data/a'); await fs.writeFile('/data/b', text);").contains(&Subject::State));

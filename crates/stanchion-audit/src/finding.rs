@@ -1,6 +1,7 @@
 //! What a rule found, and by what it is known again when lines move.
 
 mod lines;
+mod statement;
 mod words;
 
 use std::cmp::Reverse;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::lines::Lines;
-use self::lines::normalised;
+use self::statement::normalised;
 pub use self::words::{Confidence, Role, Scope, Severity, Surface};
 use crate::catalogue::Rule;
 
@@ -59,13 +60,15 @@ pub struct Step {
     pub note: String,
 }
 
-/// What became of a finding after it was found.
+/// By what a finding is known again, and what became of it.
 ///
 /// ```
 /// assert!(stanchion_audit::finding::Marks::default().suppressed.is_none());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
+    /// Where its statement begins in its first line, from 1 and in bytes; 0: with the line.
+    pub column: u32,
     /// By what it is known again; empty before [`finish`].
     pub fingerprint: String,
     /// The reason why a comment suppresses it.
@@ -227,7 +230,7 @@ const STEPS_MOST: usize = 128;
 
 /// Puts findings in order (path, line, code), keeps one of those that say the same of the same line (the surest) with the
 /// ways of all, and gives each its fingerprint: the first 16 hex digits of SHA-256 over code, path, function, resource and statement, without
-/// regard to white space. The second of two equal ones gets `#2`.
+/// regard to white space, comments and whatever else a formatter changes. The second of two equal ones gets `#2`.
 ///
 /// ```
 /// # use stanchion_audit::{finding, format::sample};
@@ -250,7 +253,8 @@ pub fn finish(findings: &mut Vec<Finding>, sources: Sources<'_>) {
     let mut lines = Lines::default();
     for finding in findings {
         lines.open(&finding.path, sources);
-        let digest = finding.digest(&normalised(&lines, finding.line, finding.end_line));
+        let statement = lines.from(finding.line, finding.marks.column).unwrap_or_default();
+        let digest = finding.digest(&normalised(&finding.path, statement));
         let count = seen.entry(digest.clone()).or_default();
         *count += 1;
         finding.marks.fingerprint = if *count == 1 { digest } else { format!("{digest}#{count}") };

@@ -46,6 +46,7 @@ pub mod baseline;
 pub mod catalogue;
 pub mod checklist;
 pub mod config;
+mod copies;
 #[doc(hidden)]
 pub mod corpus;
 pub mod deploy;

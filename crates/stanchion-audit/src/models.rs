@@ -1,5 +1,6 @@
 //! What library calls do, as data: see `models/*.toml`.
 
+mod does;
 mod words;
 
 use std::collections::BTreeMap;
@@ -143,7 +144,7 @@ impl Reach {
 
 /// Which argument: its position, a keyword, `"this"` for the receiver, `"0.text"` for a field of one.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an argument is a position such as 0, or in quotes a keyword, `this`, or `0.field`")]
 pub(crate) enum Which {
     Position(usize),
     Keyword(String),
@@ -261,6 +262,9 @@ impl Models {
             let line = error.span().map_or(0, |span| line_of(text, span.start));
             bad(line, error.message().trim_end().replace('\n', ", "))
         })?;
+        if let Some((word, why)) = file.call.iter().find_map(|call| Some((&call.does, does::unknown(&call.does)?))) {
+            return Err(bad(does::line(text, word), why));
+        }
         for language in &file.language {
             let languages: &[Language] = match language.as_str() {
                 "javascript" => &[Language::JavaScript, Language::TypeScript],
@@ -388,107 +392,6 @@ impl Set {
 mod tests {
     use super::*;
 
-    /// All that `does` may say.
-    const WORDS: &[&str] = &[
-        "file.read",
-        "file.write",
-        "file.append",
-        "file.check",
-        "file.create",
-        "file.delete",
-        "file.rename",
-        "file.open",
-        "file.handle",
-        "file.stream",
-        "file.temp",
-        "file.save",
-        "file.options",
-        "path.join",
-        "path.same",
-        "path.part",
-        "key.get",
-        "key.check",
-        "key.set",
-        "key.setnx",
-        "key.add",
-        "key.del",
-        "key.expire",
-        "key.eval",
-        "key.watch",
-        "doc.get",
-        "doc.check",
-        "doc.set",
-        "doc.put",
-        "doc.update",
-        "doc.insert",
-        "doc.del",
-        "doc.ref",
-        "sql",
-        "sql.prepare",
-        "sql.prepared",
-        "sql.bind",
-        "sql.bound",
-        "sql.run",
-        "sql.rows",
-        "sql.opens",
-        "sql.begin",
-        "sql.end",
-        "sql.transaction",
-        "row.find",
-        "row.update",
-        "row.create",
-        "row.upsert",
-        "row.delete",
-        "row.save",
-        "row.add",
-        "build.find",
-        "build.update",
-        "build.insert",
-        "build.upsert",
-        "build.delete",
-        "build.table",
-        "build.where",
-        "build.set",
-        "build.new",
-        "build.lock",
-        "build.relative",
-        "build.same",
-        "build.run",
-        "cond.equal",
-        "cond.all",
-        "cond.other",
-        "cond.stored",
-        "lock.acquire",
-        "lock.release",
-        "lock.renew",
-        "lock.with",
-        "lock.permit",
-        "lock.return",
-        "effect",
-        "sleep",
-        "tool",
-        "route",
-        "consumer",
-        "hook",
-        "timer",
-        "ticks",
-        "retry",
-        "retries",
-        "spawn",
-        "call",
-        "later",
-        "memory.add",
-        "memory.remove",
-        "pass",
-        "member",
-        "object",
-        "list",
-        "unique",
-        "send",
-        "input",
-        "ignore",
-    ];
-
     #[test]
     fn built_in_models_say_only_what_the_engine_understands() {
         for (name, text) in BUILT_IN {
@@ -499,7 +402,6 @@ mod tests {
                 kind.is_empty() || types.contains(&kind) || kind.starts_with("file.")
             };
             for call in &file.call {
-                assert!(WORDS.contains(&call.does.as_str()), "{name}: {:?} does {}", call.name, call.does);
                 assert!(!call.on.is_empty() && !call.name.is_empty(), "{name}: {call:?}");
                 let named = call.gives.iter().chain(&call.given);
                 assert!(named.into_iter().all(|kind| is_type(kind)), "{name}: {:?} gives no type: {call:?}", call.name);
@@ -511,6 +413,19 @@ mod tests {
                 assert_eq!(types.iter().filter(|other| *other == &kind.name).count(), 1, "{name}: twice {}", kind.name);
             }
         }
+    }
+
+    #[test]
+    fn what_a_model_file_cannot_say_is_refused_with_what_it_can() {
+        let model = |call: &str| {
+            let text = format!("language = [\"go\"]\n[[call]]\non = [\"a\"]\nname = [\"b\"]\n{call}\n");
+            Models::new(&[("mine.toml".to_owned(), text)]).map(drop).unwrap_err()
+        };
+        let slip = model("does = \"key.gett\"");
+        assert_eq!((slip.line, slip.why.as_str()), (5, "`does` cannot be `key.gett`; did you mean `key.get`?"));
+        assert_eq!(model("does = 'conjure up'").why, "`does` cannot be `conjure up`");
+        let at = model("does = \"key.get\"\nat = [{ a = 1 }]");
+        assert!(at.why.contains("a position such as 0, or in quotes a keyword"), "{}", at.why);
     }
 
     #[test]

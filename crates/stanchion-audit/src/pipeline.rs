@@ -9,21 +9,22 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::advice::{self, Way};
-use crate::audit::{Callers, Hits, hits, threads};
+use crate::audit::{Callers, Hits, hits_in, threads};
 use crate::catalogue;
-use crate::checklist::Subject;
-use crate::config::{Config, Instances as Said};
-use crate::deploy::{Deployment, Kind as Fact};
+use crate::checklist::{Met, Subject};
+use crate::config::Config;
+use crate::copies::Copies;
+use crate::deploy::{Deployment, started};
 use crate::engine::{Entry, Scope, Site, plain};
 use crate::error::Error;
-use crate::finding::{self, Confidence, Finding, Role, Severity, Step, Surface};
+use crate::finding::{self, Confidence, Finding, Marks, Role, Severity, Step, Surface};
 use crate::format::{Note, Report};
 use crate::frontend::lower;
 use crate::hir::{Function, Language};
 use crate::models::Models;
 use crate::probe::Ground;
 use crate::program::{Program, Source};
-use crate::rules::{Hit, UNKNOWN};
+use crate::rules::Hit;
 use crate::schema::Schema;
 use crate::suppress::suppress;
 use crate::walk::{self, Limits};
@@ -44,6 +45,8 @@ pub struct Audited {
     pub deployment: Deployment,
     /// What the code is about: of what it is not about, the checklist says nothing.
     pub subjects: Vec<Subject>,
+    /// And where it was seen, for the items that pass.
+    pub met: Vec<Met>,
     /// What was asked for by name and could not be analysed.
     pub refused: Vec<Note>,
     texts: BTreeMap<String, Arc<str>>,
@@ -137,7 +140,7 @@ pub fn audit_and_tell(
             module
         });
         let texts = configs.iter().chain(&code).map(|file| (file.path.as_str(), file.text.as_str()));
-        let (deployment, modules): (_, Vec<_>) = rayon::join(|| Deployment::read(texts), || modules.collect());
+        let (mut deployment, modules): (_, Vec<_>) = rayon::join(|| Deployment::read(texts), || modules.collect());
         let mut files = Vec::new();
         let mut surfaces = Vec::new();
         for (file, module) in code.iter().zip(modules) {
@@ -157,15 +160,17 @@ pub fn audit_and_tell(
             files.push(Source { path: file.path.clone(), module });
             surfaces.push(surface(file.surface));
         }
+        let started = files.par_iter().map(|file| started(&models, &file.path, &file.module));
+        started.collect::<Vec<_>>().into_iter().flatten().for_each(|fact| deployment.add(fact));
         let settings: Vec<_> = configs.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
         let program = Program::new(files, &settings);
-        let (reach, because) = reach(&deployment, config);
+        let copies = Copies::new(&program, &deployment, config);
         let tell = |done| tell(Progress { doing: "following calls", done, total: program.len() });
-        let looked = hits(&program, &models, &Schema::of(&settings), reach, &because, &tell);
+        let looked = hits_in(&program, &models, &Schema::of(&settings), &copies, &tell);
         partly += looked.partly.values().sum::<usize>();
         notes.extend(followed_in_part(&program, &looked));
         let found = looked.found.iter().filter_map(|(hit, callers)| {
-            let way = way(&deployment, program.module(hit.write.file).language, callers);
+            let way = way(copies.is_stdio(hit.at.file), program.module(hit.write.file).language, callers);
             finding(&program, hit, callers, &surfaces, way)
         });
         let mut findings: Vec<Finding> = found.collect();
@@ -180,19 +185,30 @@ pub fn audit_and_tell(
         let lines: usize = texts.par_iter().map(|(_, text)| text.lines().count()).sum();
         let texts: BTreeMap<_, _> = texts.into_iter().collect();
         finding::finish(&mut findings, &|path| texts.get(path).cloned());
+        // Where a part of the tree is looked at, what leads to a line may stand in the rest.
+        let is_whole = roots.iter().any(|root| walk::shown(base, root).is_empty());
+        let was_looked_for = |code: &str| is_whole && config.severity(code, Severity::High).is_some();
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
-            notes.extend(suppress(program.path(file), &program.module(file).comments, &mut findings));
+            let comments = &program.module(file).comments;
+            notes.extend(suppress(program.path(file), comments, &mut findings, &was_looked_for));
         }
+        let place = |(subject, sites): (&Subject, &BTreeSet<Site>)| {
+            let first = sites.first()?;
+            let (path, line) = (program.path(first.file).to_owned(), first.span.line);
+            Some(Met { subject: *subject, path, line, more: sites.len() - 1 })
+        };
+        let met: Vec<Met> = looked.subjects.iter().filter_map(place).collect();
         let files = program.len();
         program.free();
-        (findings, texts, lines, files, looked.subjects, deployment)
+        (findings, texts, lines, files, met, deployment)
     });
-    let (findings, texts, lines, files, subjects, deployment) = findings;
+    let (findings, texts, lines, files, met, deployment) = findings;
     let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     notes.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     let report = Report { findings, notes, gone: Vec::new(), files, lines, millis, left_out, partly };
     let ground = Ground::new(models, &configs, &texts);
-    Ok(Audited { report, deployment, subjects: subjects.into_iter().collect(), refused, texts, ground })
+    let subjects = met.iter().map(|met| met.subject).collect();
+    Ok(Audited { report, deployment, subjects, met, refused, texts, ground })
 }
 
 /// What was followed only in part.
@@ -224,30 +240,15 @@ fn models(base: &Path, config: &Config) -> Result<Models, Error> {
 }
 
 /// How calls come to code in this language, by what leads to it.
-fn way(deployment: &Deployment, language: Language, callers: &Callers) -> Way {
+fn way(is_stdio: bool, language: Language, callers: &Callers) -> Way {
     if callers.values().any(|entry| *entry == Entry::Route) {
         Way::Http
-    } else if deployment.facts.iter().any(|fact| fact.kind == Fact::StdioMcp) {
+    } else if is_stdio {
         Way::Mcp
     } else if language == Language::Rust {
         Way::Library
     } else {
         Way::Command
-    }
-}
-
-/// How far the copies of the program reach, and why.
-fn reach(deployment: &Deployment, config: &Config) -> (Scope, String) {
-    match config.instances {
-        Some(Said::One) => return (Scope::Process, "the configuration says that one instance runs".to_owned()),
-        Some(Said::Many) => return (Scope::Cluster, "the configuration says that many instances run".to_owned()),
-        None => {}
-    }
-    match deployment.evidence() {
-        Some(fact) if fact.kind == Fact::StdioMcp => (Scope::Host, format!("this is {fact}")),
-        Some(fact) => (Scope::Cluster, format!("several run at once: {fact}")),
-        None if deployment.facts.is_empty() => (UNKNOWN, "nothing says that one process runs alone".to_owned()),
-        None => (Scope::Process, "as far as its files say, one process runs".to_owned()),
     }
 }
 
@@ -325,6 +326,7 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
         function: function_at(program, site),
         resource: plain(&hit.resource),
         surface,
+        marks: Marks { column: site.span.column, ..Marks::default() },
         ..new
     })
 }
@@ -332,6 +334,61 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Instances as Said;
+
+    const LOCKED: &str = "import fs from 'node:fs';\nimport express from 'express';\nimport { Mutex } from 'async-mutex';\nconst m = new Mutex();\nexpress().post('/x', (q, s) => m.runExclusive(() => {\n  const all = JSON.parse(fs.readFileSync('/data/a.json', 'utf8'));\n  all.push(q.body);\n  fs.writeFileSync('/data/a.json', JSON.stringify(all));\n}));\n";
+
+    /// The paths at which a lock of the process is found too small.
+    fn too_small(files: &[(&str, &str)]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let found = audit(folder.path(), &[folder.path().to_owned()], &Config::default()).unwrap();
+        let found = found.report.findings.into_iter().filter(|finding| finding.code == "RC201");
+        found.map(|finding| finding.path).collect()
+    }
+
+    #[test]
+    fn processes_that_the_code_itself_starts_count() {
+        let main = (
+            "src/main.ts",
+            "import cluster from 'node:cluster';\nif (cluster.isPrimary) cluster.fork(); else import('./a');\n",
+        );
+        assert_eq!(too_small(&[("src/a.ts", LOCKED)]), Vec::<String>::new());
+        assert_eq!(too_small(&[("src/a.ts", LOCKED), main]), ["src/a.ts"]);
+    }
+
+    #[test]
+    fn how_one_package_runs_says_nothing_of_another_that_does_not_use_it() {
+        let tool = (
+            "tool/src/s.ts",
+            "import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';\nimport { x } from '../../core/src/a';\nx();\n",
+        );
+        let other =
+            ("tool/src/s.ts", "import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';\n");
+        let named = |path| (path, "{\"name\": \"a\"}");
+        let (first, second) = (named("tool/package.json"), named("core/package.json"));
+        assert_eq!(too_small(&[first, second, other, ("core/src/a.ts", LOCKED)]), Vec::<String>::new());
+        assert_eq!(too_small(&[first, second, tool, ("core/src/a.ts", LOCKED)]), ["core/src/a.ts"]);
+        assert_eq!(too_small(&[first, tool, ("api/src/a.ts", LOCKED)]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_comment_is_needless_only_if_what_it_is_about_was_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let code = "// stanchion-audit: ignore-file RC101,RC302 -- why\nexport const x = 1;\n";
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        std::fs::write(folder.path().join("src/a.ts"), code).unwrap();
+        let notes =
+            |root: &Path, config: &Config| audit(folder.path(), &[root.to_owned()], config).unwrap().report.notes.len();
+        let mut config = Config::default();
+        assert_eq!((notes(folder.path(), &config), notes(&folder.path().join("src"), &config)), (2, 0));
+        config.select(&["RC302".to_owned()]).unwrap();
+        assert_eq!(notes(folder.path(), &config), 1);
+    }
 
     /// What is checked before an insert is harmless if the database has a key for it.
     #[test]

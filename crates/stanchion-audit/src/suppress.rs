@@ -32,8 +32,13 @@ struct Suppression {
 type Places<'a> = BTreeMap<(&'a str, u32), Vec<usize>>;
 
 /// Marks the findings that the comments of a file suppress, and says what is wrong with those comments. Findings of other files
-/// are left as they are, unless they write in this one.
-pub(crate) fn suppress(path: &str, comments: &[Comment], findings: &mut [Finding]) -> Vec<Note> {
+/// are left as they are, unless they write in this one. A comment about a code that was not looked for may be needed.
+pub(crate) fn suppress(
+    path: &str,
+    comments: &[Comment],
+    findings: &mut [Finding],
+    was_looked_for: &dyn Fn(&str) -> bool,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut all = read(path, comments, &mut notes);
     // By code and line: a hostile file has as many comments as lines, and must not cost their product with the findings.
@@ -68,7 +73,7 @@ pub(crate) fn suppress(path: &str, comments: &[Comment], findings: &mut [Finding
             suppression.used = true;
         }
     }
-    for unused in all.iter().filter(|suppression| !suppression.used) {
+    for unused in all.iter().filter(|suppression| !suppression.used && was_looked_for(suppression.code)) {
         let text = format!("this suppresses no {}: remove it", unused.code);
         notes.push(Note { path: path.to_owned(), line: unused.line, text });
     }
@@ -170,7 +175,7 @@ mod tests {
     /// The lines of the findings that are suppressed, and the notes, given findings of RC101 on lines 5, 6 and 20.
     fn run(comments: &[Comment]) -> (Vec<u32>, Vec<String>) {
         let mut findings = [5, 6, 20].map(|line| Finding { line, end_line: line, flow: Vec::new(), ..sample() });
-        let notes = suppress("src/store.ts", comments, &mut findings);
+        let notes = suppress("src/store.ts", comments, &mut findings, &|_| true);
         let lines = findings.iter().filter(|f| f.marks.suppressed.is_some()).map(|f| f.line).collect();
         (lines, notes.iter().map(|note| format!("{}: {}", note.line, note.text)).collect())
     }
@@ -242,10 +247,10 @@ mod tests {
     #[test]
     fn the_end_of_a_long_statement_is_its_line_too() {
         let mut findings = [Finding { line: 5, end_line: 9, ..sample() }];
-        suppress("src/store.ts", &[comment(9, "stanchion-audit: ignore RC101 -- why")], &mut findings);
+        suppress("src/store.ts", &[comment(9, "stanchion-audit: ignore RC101 -- why")], &mut findings, &|_| true);
         assert!(!findings[0].is_open());
         findings[0].marks.suppressed = None;
-        suppress("src/store.ts", &[comment(8, "stanchion-audit: ignore RC101 -- why")], &mut findings);
+        suppress("src/store.ts", &[comment(8, "stanchion-audit: ignore RC101 -- why")], &mut findings, &|_| true);
         assert!(findings[0].is_open(), "the line before its end is inside of it");
     }
 
@@ -254,16 +259,29 @@ mod tests {
         let mut findings =
             [40, 50].map(|line| Finding { line, end_line: line, path: format!("{line}.ts"), ..sample() });
         let why = "stanchion-audit: ignore RC101 -- why";
-        assert_eq!(suppress("src/store.ts", &[comment(1, why)], &mut findings).len(), 1, "the read stands there");
+        assert_eq!(
+            suppress("src/store.ts", &[comment(1, why)], &mut findings, &|_| true).len(),
+            1,
+            "the read stands there"
+        );
         assert!(findings.iter().all(Finding::is_open));
-        assert_eq!(suppress("src/store.ts", &[comment(4, why)], &mut findings), []);
+        assert_eq!(suppress("src/store.ts", &[comment(4, why)], &mut findings, &|_| true), []);
         assert!(!findings.iter().any(Finding::is_open));
+    }
+
+    #[test]
+    fn a_comment_about_what_was_not_looked_for_may_be_needed() {
+        let comments = [comment(1, "stanchion-audit: ignore RC101,RC302 -- why")];
+        let notes = suppress("src/store.ts", &comments, &mut [], &|code| code == "RC302");
+        let texts: Vec<_> = notes.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(texts, ["this suppresses no RC302: remove it"]);
     }
 
     #[test]
     fn other_files_are_left_alone() {
         let mut findings = [sample()];
-        let notes = suppress("other.ts", &[comment(4, "stanchion-audit: ignore-file RC101 -- why")], &mut findings);
+        let notes =
+            suppress("other.ts", &[comment(4, "stanchion-audit: ignore-file RC101 -- why")], &mut findings, &|_| true);
         assert!(findings[0].is_open() && notes.len() == 1);
     }
 }

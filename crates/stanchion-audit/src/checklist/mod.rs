@@ -89,6 +89,25 @@ impl Subject {
     ];
 }
 
+/// Where something was met that an item is about.
+///
+/// ```
+/// use stanchion_audit::checklist::{Met, Subject};
+/// let met = Met { subject: Subject::Timer, path: "src/jobs.ts".into(), line: 7, more: 2 };
+/// assert_eq!(met.more, 2);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Met {
+    /// What.
+    pub subject: Subject,
+    /// The file of the first place.
+    pub path: String,
+    /// The line of it.
+    pub line: u32,
+    /// How many places there are besides.
+    pub more: usize,
+}
+
 /// How an item stands.
 ///
 /// ```
@@ -155,7 +174,7 @@ pub struct Answer {
     pub item: &'static Item,
     /// How it stands.
     pub state: State,
-    /// Findings first, then how the code is deployed, where the item depends on that.
+    /// Findings, or what was looked at, first; then how the code is deployed, where the item depends on that.
     pub evidence: Vec<Evidence>,
 }
 
@@ -198,6 +217,28 @@ fn answer(item: &'static Item, findings: &[Found<'_>], deployment: &Deployment, 
         evidence.push(Evidence { path: fact.path.clone(), line: fact.line, text: fact.text.clone() });
     }
     Answer { item, state, evidence }
+}
+
+/// Says of the items that pass what was looked at.
+///
+/// ```
+/// use stanchion_audit::checklist::{fill, point_out, Met, Subject};
+/// let mut answers = fill(&[], &Default::default(), &[Subject::Timer]);
+/// point_out(&mut answers, &[Met { subject: Subject::Timer, path: "src/jobs.ts".into(), line: 7, more: 2 }]);
+/// let timers = answers.iter().find(|answer| answer.item.id == "timers").unwrap();
+/// assert_eq!((timers.evidence[0].line, timers.evidence[0].text.as_str()), (7, "and 2 more were looked at"));
+/// ```
+pub fn point_out(answers: &mut [Answer], met: &[Met]) {
+    for answer in answers.iter_mut().filter(|answer| answer.state == State::Pass) {
+        let seen = met.iter().filter(|met| answer.item.about.contains(&met.subject)).map(|met| {
+            let text = match met.more {
+                0 => "was looked at".to_owned(),
+                more => format!("and {more} more were looked at"),
+            };
+            Evidence { path: met.path.clone(), line: met.line, text }
+        });
+        answer.evidence.splice(0..0, seen);
+    }
 }
 
 #[cfg(test)]

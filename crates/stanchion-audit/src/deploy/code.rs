@@ -1,16 +1,19 @@
 //! MCP servers, as their own code shows them. Where nothing else is said, their transport is the standard input.
 
+use std::collections::BTreeMap;
+
 use super::{Facts, mcp};
 use crate::frontend::Dialect;
 
 /// What makes a server, in the official SDKs and those that people use instead.
-const SERVERS: [&str; 12] = [
+const SERVERS: [&str; 13] = [
     "mcp.server",
     "fastmcp",
     "FastMCP",
     "@modelcontextprotocol/sdk/server",
     "@modelcontextprotocol/server",
     "mcp-framework",
+    "litemcp",
     "modelcontextprotocol/go-sdk",
     "mark3labs/mcp-go",
     "metoro-io/mcp-golang",
@@ -19,8 +22,9 @@ const SERVERS: [&str; 12] = [
     "mcp_server::",
 ];
 /// Server transports over standard input and output.
-const STDIO: [&str; 15] = [
+const STDIO: [&str; 16] = [
     "StdioServerTransport",
+    "@tmcp/transport-stdio",
     "stdio_server",
     "run_stdio_async",
     "transport=\"stdio\"",
@@ -37,12 +41,14 @@ const STDIO: [&str; 15] = [
     "StdioTransport::new",
 ];
 /// Server transports by which all clients share one process.
-const SHARED: [&str; 12] = [
+const SHARED: [&str; 14] = [
     "streamable-http",
     "streamable_http",
     "StreamableHTTP",
     "StreamableHttp",
     "SSEServerTransport",
+    "@tmcp/transport-http",
+    "@tmcp/transport-sse",
     "SseServer",
     "sse_app",
     "http_app",
@@ -57,9 +63,13 @@ pub(super) fn is_wanted(name: &str) -> bool {
     Dialect::of(name).is_some()
 }
 
-/// What the files of a program have said so far.
+/// What the files of a program have said so far, by package.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Seen(BTreeMap<String, One>);
+
+/// What those of one package have said.
+#[derive(Debug, Default)]
+struct One {
     /// Path and line of the first server.
     server: Option<(String, u32)>,
     stdio: bool,
@@ -67,7 +77,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn read(&mut self, facts: &mut Facts<'_>, text: &str) {
+    pub(super) fn read(&mut self, facts: &mut Facts<'_>, package: &str, text: &str) {
         let is_code = |line: &str| !line.trim_start().starts_with(['#', '/', '*']);
         let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
         // A server that is told which transport to use can be told this one.
@@ -76,25 +86,30 @@ impl Seen {
         if !serves && !says(&STDIO) && !says(&SHARED) {
             return;
         }
+        let one = self.0.entry(package.to_owned()).or_default();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| is_code(line)) {
             let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
             let number = u32::try_from(number).unwrap_or(0).saturating_add(1);
             let named = serves && (line.contains("\"stdio\"") || line.contains("'stdio'"));
-            if (has(&STDIO) || named) && !self.stdio {
+            if (has(&STDIO) || named) && !one.stdio {
                 mcp::add(facts, number, "an MCP server over stdio");
-                self.stdio = true;
+                one.stdio = true;
             }
-            if self.server.is_none() && has(&SERVERS) {
-                self.server = Some((facts.path.to_owned(), number));
+            if one.server.is_none() && has(&SERVERS) {
+                one.server = Some((facts.path.to_owned(), number));
             }
-            self.shared |= has(&SHARED);
+            one.shared |= has(&SHARED);
         }
     }
 
     pub(super) fn end<'a>(&'a self, facts: &mut Facts<'a>) {
-        if let (Some((path, line)), false, false) = (&self.server, self.stdio, self.shared) {
-            facts.path = path;
-            mcp::add(facts, *line, "an MCP server, by default over stdio");
+        // A server that is made in one package can be given its transport in another.
+        let shared = self.0.values().any(|one| one.shared);
+        for One { server, stdio, .. } in self.0.values() {
+            if let (Some((path, line)), false, false) = (server, stdio, shared) {
+                facts.path = path;
+                mcp::add(facts, *line, "an MCP server, by default over stdio");
+            }
         }
     }
 }

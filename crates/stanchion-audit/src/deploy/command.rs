@@ -37,6 +37,8 @@ const WRAPPERS: [&str; 32] = [
     "else",
     "dlx",
 ];
+/// What is asked for the number of processors.
+pub(super) const PROCESSORS: [&str; 4] = ["nproc", "cpu_count", "cpus", "availableParallelism"];
 /// Tokens looked at per command.
 const TOKENS_MOST: usize = 200;
 
@@ -121,10 +123,9 @@ fn workers(facts: &mut Facts<'_>, line: u32, program: &str, number: &str) {
 
 /// `4`, `${WORKERS:-4}`, `$(nproc)`, `$WORKERS`.
 pub(super) fn worker_count(text: &str) -> Instances {
-    let by_processors = ["nproc", "cpu_count", "cpus(", "availableParallelism", "max", "auto"];
     match text.split_once(":-") {
         Some((_, default)) => Instances::of(default.trim_end_matches('}')),
-        None if by_processors.iter().any(|word| text.contains(word)) => Instances::Many(None),
+        None if PROCESSORS.iter().chain(&["max", "auto"]).any(|word| text.contains(word)) => Instances::Many(None),
         None => Instances::of(text),
     }
 }

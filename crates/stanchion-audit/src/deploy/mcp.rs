@@ -5,8 +5,18 @@ use serde_json::Value;
 use super::{Facts, Instances, Kind, line_of, name_of, yaml::Document};
 use crate::resolve::json;
 
-const NPM: [&str; 5] =
-    ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server", "fastmcp", "mcp-framework", "@mcp-kit/server"];
+/// Packages that servers are made with; those of the models are among them (a test says so).
+const NPM: [&str; 9] = [
+    "@modelcontextprotocol/sdk",
+    "@modelcontextprotocol/server",
+    "fastmcp",
+    "mcp-framework",
+    "@mcp-kit/server",
+    "litemcp",
+    "tmcp",
+    "mcp-lite",
+    "mcp-use",
+];
 /// Servers of one file: for each, its line is searched.
 const SERVERS_MOST: usize = 100;
 const PYTHON: [&str; 2] = ["mcp", "fastmcp"];
@@ -111,5 +121,38 @@ pub(super) fn document(facts: &mut Facts<'_>, name: &str, document: &Document) {
         && entry.value == "stdio"
     {
         add(facts, entry.line, "an MCP server over stdio");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hir::Language;
+    use crate::models::Models;
+
+    /// `@scope/name/path.Name` is made by `@scope/name`, `name/path.Name` by `name`.
+    #[test]
+    fn every_package_that_the_models_make_servers_with_is_known_here() {
+        let models = Models::new(&[]).unwrap();
+        let package = |language, made: &str| match language {
+            Language::Python => made.split('.').next().unwrap_or_default().to_owned(),
+            _ if made.starts_with('@') => made
+                .splitn(3, '/')
+                .take(2)
+                .collect::<Vec<_>>()
+                .join("/")
+                .split('.')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            _ => made.split(['/', '.']).next().unwrap_or_default().to_owned(),
+        };
+        for (language, known) in [(Language::JavaScript, &NPM[..]), (Language::Python, &PYTHON[..])] {
+            let server = models.of_type(language, "mcp server").unwrap();
+            assert!(!server.made.is_empty());
+            for made in &server.made {
+                assert!(known.contains(&package(language, made).as_str()), "{made}");
+            }
+        }
     }
 }

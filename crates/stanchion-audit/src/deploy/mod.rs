@@ -9,10 +9,17 @@ mod command;
 mod containers;
 mod fact;
 mod mcp;
+mod packages;
 mod processes;
+mod started;
 mod yaml;
 
+use std::collections::BTreeSet;
+
 pub use self::fact::{Fact, Instances, Kind};
+use self::packages::Packages;
+pub(crate) use self::started::started;
+use crate::resolve::around;
 use crate::walk::Surface;
 
 /// Larger texts are left out: nobody writes deployments of a megabyte.
@@ -32,6 +39,7 @@ const FACTS_MOST: usize = 1_000;
 pub struct Deployment {
     /// By path and line.
     pub facts: Vec<Fact>,
+    packages: Packages,
 }
 
 /// Whether the text of a file with this name can hold facts.
@@ -46,6 +54,7 @@ pub(crate) fn is_wanted(name: &str) -> bool {
             "containerfile",
             "procfile",
             "ecosystem.config.",
+            "pm2.config.",
             "wrangler.",
             "claude_desktop_config",
         ])
@@ -68,6 +77,7 @@ pub(crate) fn is_wanted(name: &str) -> bool {
                 | "mcp.json"
                 | "makefile"
                 | "pm2.json"
+                | "ecosystem.json"
                 | "supervisord.conf"
         )
 }
@@ -85,21 +95,21 @@ impl Deployment {
         let mut files: Vec<_> = files.into_iter().filter(|(path, text)| is_read(path, text)).collect();
         files.sort_unstable();
         let mut facts = Facts { own_names: mcp::names(&files), ..Facts::default() };
-        let mut seen = code::Seen::default();
-        for (path, text) in files {
+        for (path, text) in files.iter().filter(|(path, _)| is_wanted(name_of(path))) {
             facts.path = path;
-            if code::is_wanted(name_of(path)) {
-                seen.read(&mut facts, text);
-            }
-            if is_wanted(name_of(path)) {
-                read_file(&mut facts, name_of(path), text);
-            }
+            read_file(&mut facts, name_of(path), text);
+        }
+        let packages = Packages::new(&files, &facts.found);
+        let mut seen = code::Seen::default();
+        for (path, text) in files.iter().filter(|(path, _)| code::is_wanted(name_of(path))) {
+            facts.path = path;
+            seen.read(&mut facts, packages.of(path), text);
         }
         seen.end(&mut facts);
         facts.found.sort();
         facts.found.dedup();
         facts.found.truncate(FACTS_MOST);
-        Self { facts: facts.found }
+        Self { facts: facts.found, packages }
     }
 
     /// Adds what the code itself tells, such as `cluster.fork()`.
@@ -116,6 +126,21 @@ impl Deployment {
         if self.facts.get(at) != Some(&fact) && self.facts.len() < FACTS_MOST {
             self.facts.insert(at, fact);
         }
+    }
+
+    /// The package of a file, by its folder; the tree itself is the empty one.
+    pub(crate) fn package<'a>(&self, path: &'a str) -> &'a str {
+        self.packages.of(path)
+    }
+
+    /// What is said about these packages: a manifest speaks of all below it, code of its own package.
+    pub(crate) fn of(&self, packages: &BTreeSet<&str>) -> Self {
+        let above: BTreeSet<&str> = packages.iter().flat_map(|package| around(package)).collect();
+        let is_about = |fact: &&Fact| {
+            let home = self.packages.of(&fact.path);
+            packages.contains(home) || is_wanted(name_of(&fact.path)) && above.contains(home)
+        };
+        Self { facts: self.facts.iter().filter(is_about).cloned().collect(), packages: Packages::default() }
     }
 
     /// Whether several instances run at once: more than one process of the same code.
@@ -164,9 +189,12 @@ impl Facts<'_> {
 }
 
 fn is_read(path: &str, text: &str) -> bool {
-    text.len() <= TEXT_MOST
-        && (is_wanted(name_of(path)) || code::is_wanted(name_of(path)))
-        && !matches!(Surface::of(path), Surface::Test | Surface::Example)
+    text.len() <= TEXT_MOST && (is_wanted(name_of(path)) || code::is_wanted(name_of(path))) && is_told(path)
+}
+
+/// Tests and examples say nothing about how the code runs.
+fn is_told(path: &str) -> bool {
+    !matches!(Surface::of(path), Surface::Test | Surface::Example)
 }
 
 fn name_of(path: &str) -> &str {
@@ -186,10 +214,10 @@ fn read_file(facts: &mut Facts<'_>, name: &str, text: &str) {
         "gunicorn.conf.py" => processes::gunicorn_conf(facts, text),
         "vercel.json" | "firebase.json" | "cdk.json" | "app.json" => cloud::json(facts, &lower, text),
         "netlify.toml" | "fly.toml" | "wrangler.toml" => cloud::toml(facts, &lower, text),
-        "pm2.json" => processes::pm2(facts, text),
         _ if lower.starts_with("claude_desktop_config") => mcp::settings(facts, text),
         _ if lower.starts_with("wrangler.") => cloud::json(facts, "wrangler.json", text),
-        _ if lower.starts_with("ecosystem.config.") => processes::pm2(facts, text),
+        "pm2.json" | "ecosystem.json" | "ecosystem.yml" | "ecosystem.yaml" => processes::pm2(facts, text),
+        _ if lower.starts_with("ecosystem.config.") || lower.starts_with("pm2.config.") => processes::pm2(facts, text),
         _ if lower.starts_with("procfile") => processes::procfile(facts, text),
         _ if lower.ends_with(".service") => processes::systemd(facts, &lower, text),
         _ if lower.ends_with(".tf") => cloud::terraform(facts, text),

@@ -82,23 +82,24 @@ pub(super) fn package_json(facts: &mut Facts<'_>, text: &str) {
     }
 }
 
-/// `instances: 4`, `"instances": "max"`: JavaScript, JSON or YAML, so by lines.
+/// `instances: 4`, `"instances": "max"`: JavaScript, JSON or YAML, so by what stands between brackets and commas.
 pub(super) fn pm2(facts: &mut Facts<'_>, text: &str) {
     let mut has_number = false;
     for (number, line) in (1_u32..).zip(text.lines().take(LINES_MOST)) {
-        let line = line.trim();
-        let Some((key, value)) = line.rsplit_once(':').filter(|_| !line.starts_with("//")) else { continue };
-        let key = key.rsplit(['{', ',']).next().unwrap_or(key).trim().trim_matches(['"', '\'']);
-        let value =
-            value.split(['}', '/']).next().unwrap_or(value).trim().trim_end_matches(',').trim_matches(['"', '\'']);
-        let instances = match (key, value) {
-            ("instances", "max" | "0" | "-1") => Instances::Many(None),
-            ("instances", value) => command::worker_count(value),
-            ("exec_mode", "cluster" | "cluster_mode") if !has_number => Instances::Unknown,
-            _ => continue,
-        };
-        has_number |= key == "instances";
-        facts.add(Kind::Pm2, instances, number, format!("PM2 with {}", instances.words("instance", value)));
+        let line = line.split("//").next().unwrap_or(line);
+        for part in line.split(['{', '}', '[', ']', ',']) {
+            let Some((key, value)) = part.split_once(':') else { continue };
+            let word = |text: &str| text.trim().trim_start_matches("- ").trim_matches(['"', '\'']).to_owned();
+            let (key, value) = (word(key), word(value));
+            let instances = match (key.as_str(), value.as_str()) {
+                ("instances", "max" | "0" | "-1") => Instances::Many(None),
+                ("instances", value) => command::worker_count(value),
+                ("exec_mode", "cluster" | "cluster_mode") if !has_number => Instances::Unknown,
+                _ => continue,
+            };
+            has_number |= key == "instances";
+            facts.add(Kind::Pm2, instances, number, format!("PM2 with {}", instances.words("instance", &value)));
+        }
     }
 }
 

@@ -17,6 +17,21 @@ fn a_fingerprint_stays_when_lines_move_and_code_is_formatted() {
 }
 
 #[test]
+fn a_statement_is_known_again_when_it_gets_a_line_of_its_own() {
+    let at = |text: &'static str, line, column| {
+        let mut finding = Finding { line, end_line: line, ..sample() };
+        finding.marks.column = column;
+        let mut all = vec![finding];
+        finish(&mut all, &|_| Some(text.into()));
+        all.remove(0).marks.fingerprint
+    };
+    let one = at("async (q) => { const v = await foo(); await bar(v); }\n", 1, 45);
+    assert_eq!(one, at("async (q) => {\n  const v = await foo();\n  await bar(v); // all\n};\n", 3, 9));
+    assert_ne!(one, at("async (q) => {\n  const v = await foo();\n  await bar(v); // all\n};\n", 2, 19));
+    assert_eq!(at("x", 1, 400), at("x", 1, 0));
+}
+
+#[test]
 fn everything_but_lines_and_words_for_people_makes_a_fingerprint() {
     let print = |change: fn(&mut Finding)| {
         let mut finding = sample();

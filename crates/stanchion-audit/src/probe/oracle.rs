@@ -9,6 +9,8 @@ pub(super) enum Oracle {
     Once,
     /// A call whose effect goes to a recorder that loses replies; the effect must arrive once.
     Effect,
+    /// Calls while their writers die; what they leave must be readable. Whether all is there is another rule's question.
+    Readable,
     /// Calls while holders die; all later ones must be answered.
     Answered(&'static [&'static str]),
 }
@@ -20,8 +22,10 @@ pub(super) fn oracle(code: &str) -> Result<Oracle, &'static str> {
         "RC201" | "RC206" | "RC207" | "RC209" | "RC210" | "RC211" | "RC303" => Oracle::Kept(&[]),
         // The lock has to pass to another while its holder still works.
         "RC202" | "RC204" | "RC208" => Oracle::Kept(&["pause"]),
-        // Half a file is left only by one who dies while writing.
-        "RC302" | "RC304" => Oracle::Kept(&["kill"]),
+        // Half a file is left only by one who dies while writing: seen as such, or as an empty state to which the next
+        // call adds.
+        "RC302" => Oracle::Readable,
+        "RC304" => Oracle::Kept(&["kill"]),
         "RC203" => Oracle::Answered(&["kill"]),
         "RC205" => Oracle::Answered(&["lost-reply", "reset"]),
         "RC301" | "RC401" => Oracle::Once,

@@ -180,6 +180,17 @@ setInterval(async () => {
 }
 
 #[test]
+fn what_is_read_back_after_a_kill_is_asked_only_whether_it_can_be_read() {
+    let (spec, _) = one("index.ts", NOTES, "RC302");
+    assert_eq!(spec.call[0].faults, ["kill"]);
+    assert_eq!((spec.expect.every, spec.expect.readable), (None, Some(true)));
+    let forgiving = NOTES.replace("  const all = JSON.parse(await fs.readFile(where(args.book), \"utf8\"));", "  let all: unknown[];\n  try { all = JSON.parse(await fs.readFile(where(args.book), \"utf8\")); } catch { all = []; }");
+    let (spec, _) = one("index.ts", &forgiving, "RC304");
+    assert_eq!((spec.target.instances, spec.call[0].faults.as_slice()), (1, &["kill".to_owned()][..]));
+    assert_eq!((spec.expect.every.as_deref(), spec.expect.readable), (Some("{id}"), None));
+}
+
+#[test]
 fn names_from_code_cannot_break_out_of_their_strings() {
     let code = NOTES.replace("\"add\"", r#""a\"\nversion = 2 # {id}""#);
     let (spec, text) = one("index.ts", &code, "RC101");

@@ -109,6 +109,10 @@ impl Page<'_> {
         let env: Vec<String> = env.iter().map(|(name, value)| format!("{} = \"{value}\"", key(name))).collect();
         self.put(&format!("env = {{ {} }}", env.join(", ")));
         let (instances, why) = match self.finding.scope {
+            // What another writer takes away would look the same.
+            _ if oracle == Oracle::Kept(&["kill"]) => {
+                (1, "nobody else writes: what is lost was lost to a file that could not be read")
+            }
             Scope::Task | Scope::Thread | Scope::Process => (1, "calls of one process race with each other"),
             Scope::Host | Scope::Cluster => (2, "processes race with each other"),
         };
@@ -207,6 +211,7 @@ impl Page<'_> {
         self.put(&format!("times = {TIMES}"));
         let faults: &[&str] = match oracle {
             Oracle::Kept(faults) | Oracle::Answered(faults) => faults,
+            Oracle::Readable => &["kill"],
             Oracle::Effect => &["lost-reply", "duplicate"],
             Oracle::Once => &[],
         };
@@ -255,7 +260,7 @@ impl Page<'_> {
     fn expect(&mut self, oracle: Oracle, calls: &Made) {
         self.put("\n[expect]");
         match oracle {
-            Oracle::Kept(faults) => {
+            Oracle::Kept(_) => {
                 if calls.has_mark {
                     self.put("every = \"{id}\"                 # what each acknowledged call brought is there");
                 } else if self.is_counted(oracle, calls) {
@@ -264,9 +269,9 @@ impl Page<'_> {
                 } else {
                     self.put("every = \"{id}\"                 # needs `{id}` in the arguments");
                 }
-                if faults.contains(&"kill") {
-                    self.put("readable = true                # a read-back that fails after a kill is a finding");
-                }
+            }
+            Oracle::Readable => {
+                self.put("readable = true                # a read-back that fails after a kill is a finding");
             }
             Oracle::Once => {
                 self.put("once = \"probe-{seed}\"          # equal calls, and one result");

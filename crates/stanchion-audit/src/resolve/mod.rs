@@ -125,12 +125,12 @@ impl Paths {
 }
 
 /// The folder of a path; empty at the top.
-fn folder(path: &str) -> &str {
+pub(crate) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// A folder and all folders around it, the nearest first, the base (empty) last.
-fn around(folder: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn around(folder: &str) -> impl Iterator<Item = &str> {
     let mut next = Some(folder);
     std::iter::from_fn(move || {
         let this = next?;

@@ -113,7 +113,8 @@ pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write:
     }
     let message = format!("{what} is read, changed and written back without a lock: a change in between is lost");
     let why = if inside {
-        "two calls of this process can both read before either writes".to_owned()
+        let more = (needed > Scope::Process).then(|| format!(", and so can two processes: {because}"));
+        format!("two calls of this process can both read before either writes{}", more.unwrap_or_default())
     } else {
         format!("nothing keeps another process from writing in between, and {because}")
     };

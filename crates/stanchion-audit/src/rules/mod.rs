@@ -13,30 +13,31 @@ mod retries;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::engine::{Event, EventId, Kind, Made, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
 
-/// What is known about the whole program beforehand.
+/// What is known about a package beforehand.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// How far the copies of the program reach that run at one time.
+    /// How far the copies of it reach that run at one time.
     pub(crate) deployment: Scope,
     /// It is known that there is one process only.
     pub(crate) alone: bool,
     /// Why, in words.
     pub(crate) because: String,
     /// Keys that the database enforces.
-    pub(crate) schema: Schema,
+    pub(crate) schema: Arc<Schema>,
 }
 
 /// A deployment of which nothing is known: one process as far as locks go, but nobody says that it is alone.
 pub(crate) const UNKNOWN: Scope = Scope::Thread;
 
 impl Facts {
-    pub(crate) fn new(deployment: Scope, because: &str, schema: Schema) -> Self {
+    pub(crate) fn new(deployment: Scope, because: &str, schema: Arc<Schema>) -> Self {
         let alone = deployment == Scope::Process;
         Self { deployment: deployment.max(Scope::Process), alone, because: because.to_owned(), schema }
     }

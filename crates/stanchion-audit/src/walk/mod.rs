@@ -172,6 +172,7 @@ fn folder(base: &Path, root: &Path, limits: Limits, found: &mut Vec<Candidate>, 
         .sort_by_file_name(Ord::cmp)
         .filter_entry(move |entry| is_entered(entry, &sink))
         .build();
+    let top = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let most = found.len().saturating_add(limits.files.saturating_mul(2)); // files too large are among them
     for entry in walk {
         let entry = match entry {
@@ -181,8 +182,12 @@ fn folder(base: &Path, root: &Path, limits: Limits, found: &mut Vec<Candidate>, 
                 continue;
             }
         };
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) || !is_candidate(&entry.file_name().to_string_lossy())
-        {
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            let text = left_out(&entry, &top);
+            notes.extend(text.map(|text| Note { path: shown(base, entry.path()), text: text.to_owned() }));
+            continue;
+        }
+        if !is_candidate(&entry.file_name().to_string_lossy()) {
             continue;
         }
         if found.len() >= most {
@@ -198,6 +203,24 @@ fn folder(base: &Path, root: &Path, limits: Limits, found: &mut Vec<Candidate>, 
         }
     }
     skipped.lock().map(|paths| paths.clone()).unwrap_or_default()
+}
+
+/// What is to be said of an entry that is neither a file nor a folder, if it may stand for code that is nowhere else below the
+/// top.
+fn left_out(entry: &DirEntry, top: &Path) -> Option<&'static str> {
+    let (kind, name) = (entry.file_type()?, entry.file_name().to_string_lossy());
+    if kind.is_dir() || SKIPPED.contains(&name.as_ref()) {
+        return None;
+    }
+    let is_wanted = Dialect::of(&name).is_some() || is_config(&name);
+    if !kind.is_symlink() {
+        return is_wanted.then_some("not analysed: neither a file nor a folder");
+    }
+    match entry.path().canonicalize() {
+        Err(_) => is_wanted.then_some("not analysed: a symbolic link that leads nowhere"),
+        Ok(target) if target.starts_with(top) || !is_wanted && !target.is_dir() => None,
+        Ok(_) => Some("not analysed: a symbolic link to somewhere else; name what it leads to"),
+    }
 }
 
 /// Whether a package as it was published has its code here only.

@@ -179,3 +179,25 @@ fn a_file_is_generated_by_its_text() {
     let surfaces: Vec<_> = walk_all(&folder).files.iter().map(|file| file.surface).collect();
     assert_eq!(surfaces, [Surface::Generated, Surface::Product]);
 }
+
+#[cfg(unix)]
+#[test]
+fn code_behind_a_link_to_somewhere_else_is_noted_and_not_followed() {
+    use std::os::unix::fs::symlink;
+    let elsewhere = tree(&[("a.ts", b"a")]);
+    let folder = tree(&[("src/a.ts", b"a"), ("other/README.md", b"r")]);
+    let at = |name: &str| folder.path().join(name);
+    symlink(elsewhere.path(), at("lib")).unwrap();
+    symlink(elsewhere.path().join("a.ts"), at("b.ts")).unwrap();
+    symlink("nowhere.ts", at("c.ts")).unwrap();
+    symlink(elsewhere.path().join("a.ts"), at("d.txt")).unwrap();
+    symlink(at("src"), at("again")).unwrap();
+    symlink(elsewhere.path(), at("node_modules")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(at("e.py")).status().unwrap().success());
+    let walked = walk_all(&folder);
+    assert_eq!(paths(&walked), ["src/a.ts"]);
+    let noted: Vec<_> = walked.notes.iter().map(|note| note.path.as_str()).collect();
+    assert_eq!(noted, ["b.ts", "c.ts", "e.py", "lib"]);
+    assert!(note(&walked, "lib").contains("name what it leads to") && note(&walked, "c.ts").ends_with("nowhere"));
+    assert!(note(&walked, "e.py").ends_with("neither a file nor a folder"));
+}

@@ -53,7 +53,8 @@ pub(super) fn checklist(args: &AuditArgs, audited: &Audited) -> Result<(), Wrong
             (finding.code, finding.path.as_str(), finding.line, severity)
         })
         .collect();
-    let answers = checklist::fill(&found, &audited.deployment, &audited.subjects);
+    let mut answers = checklist::fill(&found, &audited.deployment, &audited.subjects);
+    checklist::point_out(&mut answers, &audited.met);
     let score = checklist::score(&found, &answers);
     put(args, checklist::text(&answers, &score).trim_end(), || checklist::json(&answers, &score)).map(drop)
 }

@@ -47,7 +47,7 @@ pub(super) struct Target {
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     #[serde(default = "two")]
-    instances: u32,
+    pub(super) instances: u32,
     #[serde(default)]
     urls: Vec<String>,
     #[serde(default)]
@@ -81,7 +81,7 @@ pub(super) struct Call {
     body: Option<toml::Value>,
     times: Option<u32>,
     #[serde(default)]
-    faults: Vec<String>,
+    pub(super) faults: Vec<String>,
     select: Option<String>,
     #[serde(rename = "operation")]
     _operation: Option<toml::Table>,
@@ -125,7 +125,7 @@ pub(super) struct Expect {
     sum: Option<Sum>,
     effects: Option<String>,
     answers: Option<bool>,
-    readable: Option<bool>,
+    pub(super) readable: Option<bool>,
     linearizable: Option<String>,
 }
 
