@@ -130,6 +130,9 @@ impl Engine<'_> {
         if let Shape::Either(several) = &of.shape {
             return several.iter().for_each(|one| self.set_field(one, name, value, span));
         }
+        if let Some(part) = self.guarded(of, name) {
+            return self.memory_written(&part, value, span);
+        }
         let Some(object) = of.object() else {
             self.put_into_unknown(of, value);
             if self.language(self.file()) == Language::Go {

@@ -32,7 +32,7 @@ impl Engine<'_> {
 
     fn call_kept(&mut self, call: &Call, span: Span, scope: &Rc<Vars>, kept: bool) -> Value {
         // Arguments that are functions know what encloses them; they are called where the callee calls them.
-        let callee = self.eval(&call.callee, scope);
+        let callee = self.callee(&call.callee, scope);
         let spawns = u32::from(self.spawns(&callee));
         self.here.detached += spawns;
         let mut args: Args = Vec::with_capacity(call.args.len());
@@ -82,6 +82,17 @@ impl Engine<'_> {
             }
         }
         back
+    }
+
+    /// What is called. A method of what a lock protects is none of its fields.
+    fn callee(&mut self, callee: &Expr, scope: &Rc<Vars>) -> Value {
+        match &callee.kind {
+            ExprKind::Member { of, name } if self.language(self.file()) == Language::Rust => {
+                let of = self.kept(of, scope);
+                self.member(&of, name, callee.span)
+            }
+            _ => self.eval(callee, scope),
+        }
     }
 
     fn fill(&mut self, place: &Expr, origins: &Origins, scope: &Rc<Vars>) {

@@ -45,7 +45,10 @@ impl Engine<'_> {
                     return self.inherited(name);
                 }
                 let of = self.kept(of, scope);
-                self.member(&of, name, expr.span)
+                match self.guarded(&of, name) {
+                    Some(part) => self.memory_read(&part, Value::joined(&[&part]), expr.span),
+                    None => self.member(&of, name, expr.span),
+                }
             }
             ExprKind::Index { of, index } => {
                 let (of, index) = (self.eval(of, scope), self.eval(index, scope));

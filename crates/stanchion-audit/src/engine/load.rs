@@ -91,7 +91,9 @@ impl<'p> Engine<'p> {
             let var = scope.as_ref().and_then(|scope| self.find(scope, word));
             var.is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
         };
-        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        // What stands inside of a lock's type is what it protects.
+        let outer = found.lock.and_then(|_| text.rfind('<')).and_then(|at| text.get(..at)).unwrap_or(text);
+        let mut words = outer.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         (!words.any(own)).then_some(found)
     }
 }

@@ -33,6 +33,13 @@ impl Engine<'_> {
                 }
             }
         }
+        // Rust: `Trait::method(value, …)` is `value.method(…)`, and what a function gives is made of what it is given.
+        if language == Language::Rust
+            && let Some(((None, of), rest)) = args.split_first()
+            && let Some(back) = self.known_method(of, name, &rest.to_vec(), span)
+        {
+            return back;
+        }
         if !package.is_empty() {
             let this = Value::of(Shape::Package(word(package)), package);
             if let Some(back) = self.duck(&this, name, &args, span) {
@@ -124,11 +131,22 @@ impl Engine<'_> {
                 return Value::null();
             }
         }
+        if let Some(back) = self.known_method(of, name, &args, span) {
+            return back;
+        }
+        let callee = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());
+        self.call_unknown(&callee, args, span)
+    }
+
+    /// A method that a model describes, of the type of what it is called on or of anything.
+    fn known_method(&mut self, of: &Value, name: &str, args: &Args, span: Span) -> Option<Value> {
+        let language = self.language(self.file());
+        let models = self.models;
         if let Some(kind) = of.kind() {
             for model in models.calls(language, kind, name) {
-                let known = Known { model, this: Some(of), args: &args, name, span, pass: None };
+                let known = Known { model, this: Some(of), args, name, span, pass: None };
                 if known.has_needs() {
-                    return self.apply(&known, kind);
+                    return Some(self.apply(&known, kind));
                 }
             }
             // A further step of a builder that nobody has described.
@@ -136,14 +154,10 @@ impl Engine<'_> {
                 && query.text.is_none()
                 && !models.has(language, "*", name)
             {
-                return of.clone();
+                return Some(of.clone());
             }
         }
-        if let Some(back) = self.duck(of, name, &args, span) {
-            return back;
-        }
-        let callee = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());
-        self.call_unknown(&callee, args, span)
+        self.duck(of, name, args, span)
     }
 
     /// A method of something whose type is not known: only if the arguments look right.

@@ -1,10 +1,13 @@
 //! Things in memory that outlive a call.
 
 use super::event::{Kind, Resource, Scope, What, Write};
+use std::rc::Rc;
+
 use super::mark::Mark;
+use super::name::joined;
 use super::value::{Origins, Shape, Value};
 use super::{Engine, EventId};
-use crate::hir::Span;
+use crate::hir::{Language, Span};
 
 /// The models' name for lists, sets and maps.
 pub(super) const COLLECTION: &str = "collection";
@@ -50,6 +53,14 @@ impl Engine<'_> {
         let Shape::Lock(lock) = &guard.shape else { return guard.clone() };
         let id = self.memory_event(What::READ, lock, &Origins::default(), span);
         Value::unknown(&**lock).from(&Origins::one(id))
+    }
+
+    /// A field of what a lock protects, by its guard.
+    pub(super) fn guarded(&self, of: &Value, field: &str) -> Option<Rc<str>> {
+        match &of.shape {
+            Shape::Lock(lock) if self.language(self.file()) == Language::Rust => Some(joined(&[lock, ".", field])),
+            _ => None,
+        }
     }
 
     /// A part of a map that others can reach is set; the map itself is known by where it was read.

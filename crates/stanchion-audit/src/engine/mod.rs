@@ -37,6 +37,7 @@ mod name;
 mod object;
 mod promise;
 mod query;
+mod returned;
 mod row;
 mod run;
 mod table;
@@ -107,6 +108,8 @@ pub(crate) struct Trace {
     pub(crate) root: Root,
     events: Vec<Event>,
     early: Rc<Vec<Event>>,
+    /// From here on functions run that it has given back.
+    call_end: EventId,
     /// Objects that it makes with all their fields.
     pub(crate) made: Vec<Made>,
     /// Something was left out because it was too much.
@@ -124,6 +127,11 @@ impl Trace {
             Some(early) => self.early.get(early as usize),
             None => self.events.get(id as usize),
         }
+    }
+
+    /// Whether the first is of the call, and the other of a function that the call gave back, for somebody to call later.
+    pub(crate) fn is_later(&self, first: &Event, other: &Event) -> bool {
+        first.id < self.call_end && (self.call_end..EARLY).contains(&other.id)
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use foldhash::HashSet;
 
+use super::call::Args;
 use super::eval::is_javascript;
 use super::event::{Site, What};
 use super::value::{Closure, Scope as Vars, Shape, Value};
@@ -147,36 +148,47 @@ impl Engine<'_> {
         self.changes.clear();
         self.kept.clear();
         self.results.clear();
-        let args = self.arguments_of(&root);
+        let args = self.unknown_arguments(root.function.file, root.function.function);
         let frames = std::mem::take(&mut self.frames);
         let back = self.call_handler(&root.handler.clone(), args, root.site);
         self.frames.push(Frame::new(root.function.file, root.function.function, root.site, None));
-        self.settled(back, root.site.span);
+        let back = self.settled(back, root.site.span);
+        self.own_locks(0);
+        let call_end = self.next_id();
+        if root.entry == Entry::Loose {
+            // What the call has made is for all functions that it gives back.
+            self.made.clear();
+            self.call_returned(&back, root.site);
+            self.own_locks(call_end as usize);
+        }
         self.frames = frames;
         self.lock_files();
         self.keep();
-        // A lock that was handed on after it was taken is not the call's own.
-        for event in &mut self.events {
-            if let What::Acquire(lock) = &mut event.what {
-                lock.fresh &= self.made.contains_key(&lock.lock);
-            }
-        }
         self.here = outer;
         self.scopes.retain(|scope| scope.strong_count() > 0);
         self.objects.retain(|fields| fields.strong_count() > 0);
         let made = std::mem::take(&mut self.objects_made);
-        Trace { root, events: std::mem::take(&mut self.events), early: Rc::clone(&self.early), made, cut: self.cut }
+        let (events, early) = (std::mem::take(&mut self.events), Rc::clone(&self.early));
+        Trace { root, events, early, call_end, made, cut: self.cut }
     }
 
-    /// Symbols for the parameters of an entry point.
-    fn arguments_of(&mut self, root: &Root) -> Vec<(Option<Rc<str>>, Value)> {
-        let function = self.module(root.function.file).functions.get(root.function.function);
+    /// A lock that was handed on after it was taken is not the call's own.
+    fn own_locks(&mut self, from: usize) {
+        for event in self.events.iter_mut().skip(from) {
+            if let What::Acquire(lock) = &mut event.what {
+                lock.fresh &= self.made.contains_key(&lock.lock);
+            }
+        }
+    }
+
+    /// Symbols for the parameters of a function that is called from outside.
+    pub(super) fn unknown_arguments(&mut self, file: usize, function: FunctionId) -> Args {
+        let function = self.module(file).functions.get(function);
         let params = function.map_or(&[][..], |function| &function.params[..]);
         let mut symbol = |param: &crate::hir::Param| match &param.pattern {
             crate::hir::Pattern::Name(name) => {
                 let mut value = Value::joined(&["$", name]);
-                if let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(root.function.file, text))
-                {
+                if let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(file, text)) {
                     value.shape = Shape::Api(kind.name.as_str().into());
                 }
                 value

@@ -50,6 +50,8 @@ pub(super) fn not_released(case: &Case<'_>, hits: &mut Vec<Hit>) {
             .events()
             .iter()
             .filter(|e| e.id > event.id && matches!(&e.what, What::Release { lock: l, .. } if *l == lock.lock))
+            // A function that gives it back was given to the caller, who is not known.
+            .filter(|e| !case.trace.is_later(event, e))
             .collect();
         if releases.iter().any(|release| are_halves(case, event, release)) {
             continue;

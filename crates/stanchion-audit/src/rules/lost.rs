@@ -32,6 +32,7 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
                 matches!(read.what, What::Read { .. })
                     && read.resource.as_ref().is_some_and(|r| r.is(resource))
                     && read.meets(write)
+                    && (kind == Kind::File || !case.trace.is_later(read, write))
             });
         // What is written only where nothing is has nothing to lose: see RC301.
         let absent = |read: &&Event| {
@@ -130,7 +131,7 @@ pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if read.kept && root.entry == Entry::Loose && case.program.is_asked(&root.name) {
             continue;
         }
-        if read.early {
+        if read.early || case.trace.is_later(read, write) {
             let message = "a file is written from a copy in memory that was read at the start";
             let why = format!("what others have written since then is overwritten: {}", case.facts.because);
             if case.needed(Scope::Host) > Scope::Process && !read.covered_with(write, Scope::Host) {
@@ -228,7 +229,9 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if how.relative || how.deletes || write.always || write.handler || case.is_parallel(write) {
             continue;
         }
-        let same = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
+        let same = |e: &&Event| {
+            e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write) && !case.trace.is_later(e, write)
+        };
         // A map that is filled where it has a gap is a cache, unless what it holds has to be given back.
         // And a flag that is set in the end says only that it has been there.
         let holds = !how.whole && !write.guards.is_empty() && given_back::is_given_back(case, write);
@@ -288,6 +291,7 @@ pub(super) fn split(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && e.resource.as_ref().is_some_and(|r| r.is(resource))
                 && !e.early
                 && e.meets(write)
+                && !case.trace.is_later(e, write)
         };
         let apart = |read: &Event| {
             let again = |held: &Held| write.held.iter().any(|h| h.lock == held.lock && h.region != held.region);
