@@ -60,6 +60,8 @@ pub(crate) struct Module {
     pub(crate) package: Option<String>,
     /// JavaScript: names of fields and methods that it asks of something else than `this`.
     pub(crate) asked: std::collections::BTreeSet<String>,
+    /// Variables at the top that are declared with a type and without a value, and those types as written.
+    pub(crate) typed: Vec<(Text, String)>,
     /// Lines on which the parser did not understand something.
     pub(crate) errors: Vec<u32>,
     /// Lines of source.

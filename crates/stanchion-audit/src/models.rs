@@ -306,16 +306,16 @@ impl Models {
         set.types.get(set.constants.get(path)?)
     }
 
-    /// The type of a variable that is declared with this type.
-    pub(crate) fn written(&self, language: Language, text: &str) -> Option<&Type> {
+    /// The type of a variable that is declared with this type, and the part of the text that says so.
+    pub(crate) fn written<'t>(&self, language: Language, text: &'t str) -> Option<(&Type, &'t str)> {
         let set = self.set(language)?;
         let mut rest = text;
         // `Annotated[Session, …]`, `Promise<Pool>`, `Arc<Mutex<T>>`: from the outside in.
         for _ in 0..LIKE_DEEP {
             let bare = rest.trim_start_matches(['*', '&', ' ', ':']).trim_start_matches("mut ").trim();
             let head = bare.split(['<', '[', ' ', ',', '>', ']']).next().unwrap_or(bare);
-            if let Some(kind) = set.written.get(bare).or_else(|| set.written.get(head)) {
-                return set.types.get(kind);
+            if let Some(said) = [bare, head].into_iter().find(|said| set.written.contains_key(*said)) {
+                return Some((set.types.get(set.written.get(said)?)?, said));
             }
             rest = bare.split_once(['<', '['])?.1;
         }
@@ -449,7 +449,7 @@ mod tests {
     #[test]
     fn a_type_is_recognised_inside_of_others() {
         let models = Models::new(&[]).unwrap();
-        let name = |language, text| models.written(language, text).map(|kind| kind.name.as_str());
+        let name = |language, text| models.written(language, text).map(|(kind, _)| kind.name.as_str());
         assert_eq!(name(Language::Python, "Annotated[Session, Depends(get)]"), Some("sqlalchemy session"));
         assert_eq!(name(Language::Rust, "Arc<Mutex<u8>>"), Some("mutex"));
         assert_eq!(name(Language::Go, "*sql.DB"), Some("pool"));

@@ -26,6 +26,8 @@ impl Engine<'_> {
             return Value { origins: this.origins.with(&result.origins), ..this.clone() };
         }
         match &known.model.gives {
+            // What it gives depends on what it was given.
+            Some(_) if known.model.does == "sql.opens" && result.kind().is_some() => result,
             Some(kind) => {
                 if let Shape::Query(query) = &result.shape {
                     let mut query = (**query).clone();

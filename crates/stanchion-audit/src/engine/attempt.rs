@@ -145,7 +145,7 @@ impl Engine<'_> {
         let (mut stays, mut left) = (Vec::new(), Vec::new());
         if flow == Flow::Leaves { &mut left } else { &mut stays }.push(tried_to);
         let path_after = self.here.path.split_off(path.min(self.here.path.len()));
-        let after = self.here.held.clone();
+        let (after, open) = (self.here.held.clone(), self.here.transaction);
         let (mut caught, tried_until) = (Flow::Leaves, self.next_id());
         // A check that fails by an exception has answered.
         let checks = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Check));
@@ -166,6 +166,7 @@ impl Engine<'_> {
             // Whatever the body has done may have happened.
             let branch = self.new_branch();
             self.here.held.clone_from(&before);
+            self.here.transaction = open;
             self.here.handler += 1;
             let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
             let (ends, made) = self.one_arm(branch, 0, &failed, |engine| {
@@ -188,6 +189,10 @@ impl Engine<'_> {
         self.here.tries.pop();
         self.here.tried.pop();
         self.here.held = after;
+        // A handler that ends the transaction and leaves ends it for nobody else.
+        if caught != Flow::Next || flow == Flow::Next {
+            self.here.transaction = open;
+        }
         // Who asked and got an answer has left: the rest is for those who got none, as behind `if (exists) return`.
         // What was done with a file's content asks something else.
         if flow != Flow::Next && caught == Flow::Next && !asked.is_empty() {

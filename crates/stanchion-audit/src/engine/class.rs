@@ -9,7 +9,7 @@ use super::name::word;
 use super::table::Table;
 use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{CALLS_DEEP, Engine, Frame, Site, share};
-use crate::hir::{ClassId, ExprKind, Function, Language};
+use crate::hir::{Class, ClassId, ExprKind, Function, Language};
 
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
@@ -53,6 +53,13 @@ impl Engine<'_> {
             at = self.base(at.0, at.1)?;
         }
         None
+    }
+
+    /// An object of Go's interfaces: what its methods do stands somewhere else.
+    pub(super) fn says_nothing(&self, object: &Object) -> bool {
+        let Some((file, class)) = object.class else { return false };
+        let is_empty = |class: &Class| class.methods.is_empty() && class.fields.is_empty();
+        self.language(file) == Language::Go && self.module(file).classes.get(class).is_some_and(is_empty)
     }
 
     /// A class method's first parameter is the class it was taken from, not an object.
@@ -178,7 +185,7 @@ impl Engine<'_> {
                     self.here.early = early;
                     Some(value)
                 }
-                (None, Some(text)) => self.models.written(language, text).map(|kind| {
+                (None, Some(text)) => self.models.written(language, text).map(|(kind, _)| {
                     Value::of(Shape::Api(kind.name.as_str().into()), format_args!("{name}.{}", field.name))
                 }),
                 _ => None,

@@ -82,6 +82,8 @@ pub(crate) struct Held {
 pub(crate) enum What {
     Read {
         locks: bool,
+        /// Whoever cannot have the locks at once is told so.
+        tries: bool,
         /// Columns that it asks for by their values.
         by: Vec<Rc<str>>,
         /// Fields of other rows by which it was looked for, and the reads that those came from.
@@ -126,8 +128,14 @@ pub(crate) enum What {
 
 impl What {
     /// The whole of something is read.
-    pub(crate) const READ: Self =
-        Self::Read { locks: false, by: Vec::new(), through: Vec::new(), highest: None, columns: Vec::new() };
+    pub(crate) const READ: Self = Self::Read {
+        locks: false,
+        tries: false,
+        by: Vec::new(),
+        through: Vec::new(),
+        highest: None,
+        columns: Vec::new(),
+    };
 }
 
 /// How something is written.

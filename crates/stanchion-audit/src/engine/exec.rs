@@ -196,7 +196,7 @@ impl Engine<'_> {
         }
         let guard = tested.deep_origins();
         let branch = self.new_branch();
-        let held = self.here.held.clone();
+        let (held, open) = (self.here.held.clone(), self.here.transaction);
         let conditions = self.here.conditions.len();
         self.here.conditions.push(Rc::clone(&tested.name));
         let fails = self.error_arm(cond, scope);
@@ -219,6 +219,7 @@ impl Engine<'_> {
         let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| arm(engine, then));
         self.here.present.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
+        let open_first = std::mem::replace(&mut self.here.transaction, open);
         self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
         let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| arm(engine, other));
         self.either_of([one, two], true);
@@ -232,6 +233,7 @@ impl Engine<'_> {
                 if after_first.len() > self.here.held.len() {
                     self.here.held = after_first;
                 }
+                self.here.transaction = if open_first == open { self.here.transaction } else { open_first };
                 // Where an arm can be left, what comes after it depends on both questions.
                 if leaves_within {
                     self.here.guards.push(within);
@@ -239,7 +241,7 @@ impl Engine<'_> {
                 Flow::Next
             }
             (Flow::Next, _) => {
-                self.here.held = after_first;
+                (self.here.held, self.here.transaction) = (after_first, open_first);
                 self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
                 self.only_this_arm(branch, 0, guard);
                 Flow::Next

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use super::event::Site;
-use super::value::{Scope as Vars, Shape, Value};
+use super::value::{Binding, Scope as Vars, Shape, Value};
 use super::{Engine, Frame, Here, SCRIPT_STEPS, STEPS_MOST, share};
 use crate::hir::{ClassId, Expr, ExprKind, Span};
+use crate::models::Type;
 
 impl<'p> Engine<'p> {
     /// The variables of a module, after its own code has run.
@@ -24,10 +25,28 @@ impl<'p> Engine<'p> {
                 engine.hoist(&top.body, &scope);
                 engine.run_block(&top.body, &scope);
             }
+            engine.know_types(file, &scope);
             engine.frames = frames;
         });
         self.loaded.insert(file);
         scope
+    }
+
+    /// A variable that is declared now and filled by a call that we do not see: it will be what its type says.
+    fn know_types(&mut self, file: usize, scope: &Vars) {
+        for (name, text) in &self.module(file).typed {
+            let is_filled = |found: &Binding| !matches!(found.value.shape, Shape::Null);
+            if scope.vars.borrow().get(name.as_str()).is_some_and(is_filled) {
+                continue;
+            }
+            let value = match self.declared(file, text) {
+                Some(kind) => Some(Value::of(Shape::Api(kind.name.as_str().into()), self.variable_name(name))),
+                None => self.typed(file, text),
+            };
+            if let Some(value) = value {
+                scope.declare(name, value.shared(), 0);
+            }
+        }
     }
 
     /// How much of what a script does is run while it is loaded: enough to see what it registers. All of it runs when the
@@ -82,18 +101,18 @@ impl<'p> Engine<'p> {
         instance
     }
 
-    /// The modelled type that something is declared with, unless the program has a class of that name.
-    pub(super) fn declared(&mut self, file: usize, text: &str) -> Option<&'p crate::models::Type> {
+    /// The modelled type that something is declared with, unless the program has a class of that name. What stands in its
+    /// brackets may be the program's.
+    pub(super) fn declared(&mut self, file: usize, text: &str) -> Option<&'p Type> {
         let models = self.models;
-        let found = models.written(self.language(file), text)?;
+        let (found, written) = models.written(self.language(file), text)?;
         let scope = self.modules.get(&file).cloned();
         let own = |word: &str| {
             let var = scope.as_ref().and_then(|scope| self.find(scope, word));
             var.is_some_and(|(var, _)| matches!(var.value.shape, Shape::Class(..)))
         };
-        // What stands inside of a lock's type is what it protects.
-        let outer = found.lock.and_then(|_| text.rfind('<')).and_then(|at| text.get(..at)).unwrap_or(text);
-        let mut words = outer.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
-        (!words.any(own)).then_some(found)
+        // `sql.DB` is the package's, whatever is called `DB` here.
+        let mut words = written.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        (!words.next().is_some_and(own)).then_some(found)
     }
 }

@@ -143,7 +143,8 @@ impl Engine<'_> {
         if let Shape::Api(kind) = &value.shape
             && kind.ends_with(".transaction")
         {
-            let id = self.emit(What::Begin { immediate: false, serializable: false }, None, &Origins::default(), span);
+            let serializable = self.is_serial(Some(value));
+            let id = self.emit(What::Begin { immediate: false, serializable }, None, &Origins::default(), span);
             self.here.transaction = Some(id);
             return value.clone();
         }

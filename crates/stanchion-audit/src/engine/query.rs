@@ -35,6 +35,8 @@ pub(crate) struct Query {
     pub(super) filter: Vec<Condition>,
     pub(super) set: Option<Value>,
     pub(super) locks: bool,
+    /// It goes to a connection that the caller has given.
+    is_given: bool,
     /// Nothing happens if it is there.
     pub(super) creates: bool,
     pub(super) compares: bool,
@@ -53,6 +55,7 @@ impl Query {
             filter: Vec::new(),
             set: None,
             locks: false,
+            is_given: false,
             creates: false,
             compares: false,
             text: None,
@@ -96,7 +99,8 @@ impl Engine<'_> {
             let kind: Rc<str> = known.model.gives.as_deref().unwrap_or("?").into();
             // The receiver is the table, unless the call says otherwise.
             let table = known.this.filter(|_| known.model.table.0.is_empty()).map(|this| Rc::clone(&this.name));
-            Query::new(&kind, Kind::Table, Verb::Find, table)
+            let is_given = known.this.is_some_and(|this| self.is_of_caller(this));
+            Query { is_given, ..Query::new(&kind, Kind::Table, Verb::Find, table) }
         });
         if let Some(verb) = verb_of(verb) {
             query.verb = verb;
@@ -183,7 +187,11 @@ impl Engine<'_> {
             Verb::Find | Verb::Count => {
                 let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
                 let (by, through, columns) = (by.collect(), Vec::new(), Vec::new());
-                let what = What::Read { locks: query.locks, by, through, highest: None, columns };
+                if query.locks && query.is_given {
+                    self.presumed(span);
+                }
+                let locks = query.locks;
+                let what = What::Read { locks, tries: false, by, through, highest: None, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format_args!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }
@@ -275,6 +283,25 @@ impl Engine<'_> {
         let decided = self.decided(&columns);
         let write = Write { whole: !relative, relative, columns, decided, ..Write::default() };
         self.emit(What::Write(write), Some(resource), &value.deep_origins(), span);
+    }
+
+    /// Whether a connection was given by the caller, or nothing is known of it. A pool is none: each of its statements is on
+    /// its own.
+    pub(super) fn is_of_caller(&self, on: &Value) -> bool {
+        let Some(kind) = on.kind() else { return true };
+        let pools = self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.pools);
+        let last = on.name.rsplit('.').next().unwrap_or_default();
+        let is_symbol =
+            last.strip_prefix('$').is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        is_symbol && !pools
+    }
+
+    /// Whoever locks rows on it has begun a transaction there, where we do not see it.
+    pub(super) fn presumed(&mut self, span: Span) {
+        if self.here.transaction.is_none() {
+            let begin = What::Begin { immediate: false, serializable: false };
+            self.here.transaction = Some(self.emit(begin, None, &Origins::default(), span));
+        }
     }
 
     /// Some stores open a transaction by themselves.

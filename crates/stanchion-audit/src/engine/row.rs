@@ -14,6 +14,8 @@ use crate::sql::{self, BeginMode, Isolation, LockAction, LockKind, OnConflict, O
 
 /// Values of one statement.
 const BOUND_MOST: usize = 256;
+/// The models' name for a transaction that is serializable.
+const SERIAL: &str = "serial.transaction";
 
 impl Engine<'_> {
     pub(super) fn row_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -68,7 +70,9 @@ impl Engine<'_> {
                 back
             }
             ("sql", "begin") => {
-                let strict = known.model.how.as_deref() == Some("serializable") || self.is_serial(known.this);
+                let strict = known.model.how.as_deref() == Some("serializable")
+                    || known.says_any(&self.words().serializable)
+                    || self.is_serial(known.this);
                 let begin = What::Begin { immediate: known.says_any(&self.words().immediate), serializable: strict };
                 self.here.transaction = Some(self.emit(begin, None, &Origins::default(), known.span));
                 Value::null()
@@ -78,30 +82,34 @@ impl Engine<'_> {
                 self.here.transaction = None;
                 Value::null()
             }
-            ("sql", "opens") => self.result(known),
+            ("sql", "opens") => {
+                let opened = self.result(known);
+                let strict = known.says_any(&self.words().serializable);
+                if strict { Value::of(Shape::Api(SERIAL.into()), &*opened.name) } else { opened }
+            }
             // Already bound: what is given now is the connection.
             ("sql", "run") => {
-                let none = Vec::new();
+                let (none, on) = (Vec::new(), known.args.first().map(|(_, on)| on));
                 let (args, name) = (&none, known.name);
-                self.statement_call(&Known { args, name, pass: None, ..*known })
+                self.statement_call(&Known { args, name, pass: None, ..*known }, on)
             }
             // A cursor gives the rows of the statement that it ran last.
             ("sql", "rows") => {
                 let last = known.this.and_then(|this| self.results.get(&this.name)).cloned().unwrap_or_default();
                 self.result(known).from(&last)
             }
-            ("sql", _) => self.statement_call(known),
+            ("sql", _) => self.statement_call(known, known.this),
             ("row", _) => self.row_now(known, Kind::Table, verb),
             _ => self.result(known),
         }
     }
 
-    fn is_serial(&self, store: Option<&Value>) -> bool {
+    pub(super) fn is_serial(&self, store: Option<&Value>) -> bool {
         let kind = store.and_then(Value::kind);
         kind.and_then(|kind| self.models.of_type(self.language(self.file()), kind)).is_some_and(|kind| kind.serial)
     }
 
-    fn statement_call(&mut self, known: &Known<'_>) -> Value {
+    fn statement_call(&mut self, known: &Known<'_>, on: Option<&Value>) -> Value {
         let Some(at) = known.at() else { return self.result(known) };
         let (mut values, mut rest) = (Vec::new(), Origins::default());
         let text = match &at.shape {
@@ -139,7 +147,7 @@ impl Engine<'_> {
             }
         }
         let bound = Bound { names, holes, values, rest };
-        let kind = known.this.and_then(|this| this.kind().cloned());
+        let kind = on.and_then(|on| on.kind().cloned());
         let statements = sql::read(&pieces);
         if statements.is_empty() {
             return self.result(known);
@@ -149,10 +157,7 @@ impl Engine<'_> {
             .is_some_and(|kind| self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.pools));
         // What goes through the pool itself is not part of a transaction on one of its connections.
         let outer = self.here.transaction;
-        if pooled
-            && self.here.connection.is_some()
-            && self.here.connection.as_ref() != known.this.map(|this| &this.name)
-        {
+        if pooled && self.here.connection.is_some() && self.here.connection.as_ref() != on.map(|on| &on.name) {
             self.here.transaction = None;
         }
         let inside = self.here.transaction;
@@ -166,12 +171,15 @@ impl Engine<'_> {
             {
                 self.begins(kind, statement.verb != Verb::Select, known.span);
             }
+            if (statement.for_update || statement.for_share) && on.is_some_and(|on| self.is_of_caller(on)) {
+                self.presumed(known.span);
+            }
             origins = origins.with(&self.statement_runs(statement, &bound, pooled, known));
         }
         if self.here.transaction == inside {
             self.here.transaction = outer;
         } else if self.here.transaction.is_some() {
-            self.here.connection = known.this.map(|this| Rc::clone(&this.name));
+            self.here.connection = on.map(|on| Rc::clone(&on.name));
         }
         if let Some(this) = known.this {
             self.results.insert(Rc::clone(&this.name), origins.clone());
@@ -213,7 +221,8 @@ impl Engine<'_> {
                 let by = statement.filter.iter().filter(equal).map(|condition| condition.column.as_str().into());
                 let through = self.through(statement, bound);
                 let (by, columns) = (by.collect(), given(statement));
-                let what = What::Read { locks, by, through, highest: highest(statement), columns };
+                let (highest, tries) = (highest(statement), statement.nowait);
+                let what = What::Read { locks, tries, by, through, highest, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }

@@ -33,6 +33,7 @@ impl Build {
             comments: Vec::new(),
             package: None,
             asked: BTreeSet::new(),
+            typed: Vec::new(),
             errors: Vec::new(),
             lines: 0,
         };

@@ -264,6 +264,7 @@ fn module(language: Language, imports: &[(&str, &str, Imported)], exports: &[(&s
         comments: Vec::new(),
         package: None,
         asked: Default::default(),
+        typed: Vec::new(),
         errors: Vec::new(),
         lines: 0,
     }

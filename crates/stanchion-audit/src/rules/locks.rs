@@ -141,7 +141,7 @@ pub(super) fn in_a_pool(case: &Case<'_>, hits: &mut Vec<Hit>) {
 /// RC211: the lock ends with the statement.
 pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
-        if matches!(event.what, What::Read { locks: true, .. })
+        if let What::Read { locks: true, tries, .. } = event.what
             && event.transaction.is_none()
             && let Some(resource) = &event.resource
         {
@@ -158,7 +158,12 @@ pub(super) fn for_update_outside(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 };
                 acts && e.id > event.id && (e.deps.contains(event.id) || e.guards.contains(event.id))
             };
-            let sure = if case.events().iter().any(uses) { 2 } else { 0 };
+            let used = case.events().iter().any(uses);
+            // Whoever only wants to know whether somebody has the row needs no more than the answer.
+            if tries && !used {
+                continue;
+            }
+            let sure = if used { 2 } else { 0 };
             hits.push(Hit { sure, scope: resource.scope, ..case.hit("RC211", event, text) });
         }
     }

@@ -178,6 +178,9 @@ impl Lower<'_> {
             let names: Vec<_> = names.map(|name| (self.pattern(name, true), span(name))).collect();
             if let (true, Some(kind)) = (values.is_empty(), spec.child_by_field_name("type")) {
                 for (to, at) in names {
+                    if let (0, Pattern::Name(name)) = (self.build.current, &to) {
+                        self.build.module.typed.push((name.clone(), self.text(kind).to_owned()));
+                    }
                     out.push(build::stmt(build::assign(to, build::expr(self.zero(kind), span(kind)), None), at));
                 }
             } else if !values.is_empty() {

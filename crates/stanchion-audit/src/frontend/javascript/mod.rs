@@ -48,6 +48,7 @@ impl Frontend for JavaScript {
             comments: tree.comments(&["comment", "html_comment"]),
             package: None,
             asked: BTreeSet::new(),
+            typed: Vec::new(),
             errors: tree.errors(),
             lines: u32::try_from(tree.text.lines().count()).unwrap_or(u32::MAX),
         };

@@ -160,6 +160,10 @@ impl<'t> Lower<'t> {
         // `var` belongs to the function.
         let is_var = node.parent().is_some_and(|of| of.kind() == "variable_declaration");
         let op = (!is_var).then(|| Text::new_static(DECLARES));
+        let is_empty = field(node, "value").is_none_or(|value| matches!(value.kind(), "null" | "undefined"));
+        if let Some(text) = self.type_text(field(node, "type")).filter(|_| self.function == 0 && is_empty) {
+            self.module.typed.push((self.text(target).into(), text));
+        }
         let Some(value) = field(node, "value") else {
             // Nothing is known of it until it is assigned; a loop's turns must not share what it had.
             if target.kind() == "identifier" {

@@ -70,6 +70,7 @@ impl<'t, 'a> Lower<'t, 'a> {
             comments: Vec::new(),
             package: None,
             asked: BTreeSet::new(),
+            typed: Vec::new(),
             errors: Vec::new(),
             lines: u32::try_from(tree.text.lines().count()).unwrap_or(u32::MAX),
         };

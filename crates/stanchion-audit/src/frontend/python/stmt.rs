@@ -110,6 +110,13 @@ impl<'t> Lower<'t, '_> {
     /// `a = b = value`; `None` for a mere annotation.
     fn assignment(&mut self, node: Node<'t>) -> Option<StmtKind> {
         let (targets, value) = assignment_parts(node);
+        let is_empty = value.is_none_or(|value| value.kind() == "none");
+        if let (Some(kind), [target]) = (field(node, "type"), &targets[..])
+            && self.function == 0
+            && is_empty
+        {
+            self.module.typed.push((self.text(*target).into(), self.type_text(kind)));
+        }
         let value = self.expr(value?);
         let to: Vec<Pattern> = targets.into_iter().map(|target| self.target(target)).collect();
         if let Some(Pattern::Name(name)) = to.first() {

@@ -1,0 +1,3 @@
+module example.org/shows
+
+go 1.22
