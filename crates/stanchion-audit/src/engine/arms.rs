@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::event::{Event, Kind, What};
+use super::exec::Flow;
 use super::memory::COLLECTION;
 use super::name::word;
 use super::undo::Undo;
@@ -14,6 +15,8 @@ use super::value::{Binding, EventId, Fields, Origins, Scope as Vars, Shape, Valu
 const KEPT_MOST: usize = 256;
 /// Objects inside of objects.
 const KEPT_DEEP: u32 = 2;
+/// Blocks inside of blocks.
+const SCOPES_DEEP: usize = 64;
 
 /// A variable or a field.
 #[derive(Debug, Clone)]
@@ -49,6 +52,22 @@ impl Spot {
         }
     }
 
+    /// It is not there any more: an object gets its fields one by one.
+    fn take_away(&self) {
+        if let Self::Field(fields, name) = self {
+            // What was there is dropped only when nothing is borrowed any more.
+            let gone = fields.borrow_mut().remove(name);
+            drop(gone);
+        }
+    }
+
+    /// A variable that the call alone has: of a block of its own, or of the function itself.
+    fn is_of(&self, call: &Rc<Vars>) -> bool {
+        let Self::Var(scope, _) = self else { return false };
+        let around = std::iter::successors(Some(scope), |scope| scope.parent.as_ref());
+        !scope.is_module && around.take(SCOPES_DEEP).any(|scope| Rc::ptr_eq(scope, call))
+    }
+
     /// Whether it is older than the arms that are open now.
     fn outlives(&self, depth: u32) -> bool {
         match self {
@@ -62,7 +81,8 @@ impl Spot {
 #[derive(Debug)]
 pub(super) struct Change {
     spot: Spot,
-    before: Value,
+    /// `None`: there was no such field.
+    before: Option<Value>,
 }
 
 /// What one arm has assigned: the place, what was there, and what is there at its end.
@@ -110,7 +130,7 @@ impl Engine<'_> {
                     self.kept.push(Kept(Spot::Var(Rc::clone(at), Rc::clone(name)), known));
                 }
                 if self.here.depth > found.depth {
-                    self.changes.push(Change { spot: Spot::Var(Rc::clone(at), Rc::clone(name)), before });
+                    self.changes.push(Change { spot: Spot::Var(Rc::clone(at), Rc::clone(name)), before: Some(before) });
                 }
                 return true;
             }
@@ -129,7 +149,7 @@ impl Engine<'_> {
         if lasts {
             self.undo.push(Undo::Field(Rc::clone(fields), Rc::clone(&name), before.clone()));
         }
-        if let Some(before) = before.filter(|_| self.here.depth > 0) {
+        if self.here.depth > 0 {
             self.changes.push(Change { spot: Spot::Field(Rc::clone(fields), Rc::clone(&name)), before });
         }
         if lasts {
@@ -150,8 +170,11 @@ impl Engine<'_> {
         changes.dedup_by(|later, first| later.spot.key() == first.spot.key());
         let after = |change: Change| change.spot.get().map(|after| (change, after));
         let made: Assigned = changes.into_iter().filter_map(after).collect();
-        for (change, _) in &made {
-            change.spot.put(change.before.clone());
+        for (Change { spot, before }, _) in &made {
+            match before {
+                Some(before) => spot.put(before.clone()),
+                None => spot.take_away(),
+            }
         }
         made
     }
@@ -173,10 +196,9 @@ impl Engine<'_> {
                 values.push(more);
             }
             let mut values = values.into_iter();
-            let replaced = whole && values.len() == count;
-            let first = if replaced { values.next() } else { None };
-            let value = values.fold(first.unwrap_or_else(|| before.clone()), |all, one| all.join(&one));
-            spot.put(value);
+            let kept = before.clone().filter(|_| !whole || values.len() < count);
+            let Some(first) = kept.or_else(|| values.next()) else { continue };
+            spot.put(values.fold(first, |all, one| all.join(&one)));
             if spot.outlives(self.here.depth) {
                 self.changes.push(Change { spot, before });
             }
@@ -185,12 +207,22 @@ impl Engine<'_> {
 }
 
 impl Engine<'_> {
-    /// What somebody assigned who then left: the caller goes on with it, the rest of the call does not.
-    pub(super) fn left_behind(&mut self, made: Assigned) {
-        for (Change { spot, before }, after) in made {
-            let own = matches!(&spot, Spot::Var(scope, _) if !scope.is_module);
-            let Some(now) = spot.get().filter(|_| !own) else { continue };
-            spot.put(now.join(&after));
+    /// Behind the arms counts what those have assigned that go on. Whoever has left left it to the caller, and to nobody
+    /// who comes before the end of the call.
+    pub(super) fn behind(&mut self, arms: Vec<(Flow, Assigned)>, whole: bool) {
+        let nobody = whole && arms.iter().all(|(flow, _)| *flow == Flow::Leaves);
+        let (left, stays): (Vec<_>, Vec<_>) = arms.into_iter().partition(|(flow, _)| *flow == Flow::Leaves && !nobody);
+        self.either_of(stays.into_iter().map(|(_, made)| made), whole);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.left.extend(left.into_iter().flat_map(|(_, made)| made));
+        }
+    }
+
+    /// The call ends, and with it those ways through it that have left before.
+    pub(super) fn left_behind(&mut self, made: Assigned, call: &Rc<Vars>) {
+        for (Change { spot, before }, after) in made.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
+            let now = spot.get();
+            spot.put(now.map_or_else(|| after.clone(), |now| now.join(&after)));
             if spot.outlives(self.here.depth) {
                 self.changes.push(Change { spot, before });
             }

@@ -142,8 +142,7 @@ impl Engine<'_> {
         self.here.depth -= 1;
         // Where something fails, what it should have given has not been assigned.
         let tried_to = self.taken_back(changes);
-        let (mut stays, mut left) = (Vec::new(), Vec::new());
-        if flow == Flow::Leaves { &mut left } else { &mut stays }.push(tried_to);
+        let mut ways = vec![(flow, tried_to)];
         let path_after = self.here.path.split_off(path.min(self.here.path.len()));
         let (after, open) = (self.here.held.clone(), self.here.transaction);
         let (mut caught, tried_until) = (Flow::Leaves, self.next_id());
@@ -182,10 +181,9 @@ impl Engine<'_> {
                 caught = Flow::Next;
             }
             self.untaken(first, tried_until, handler, ends);
-            if ends == Flow::Leaves { &mut left } else { &mut stays }.push(made);
+            ways.push((ends, made));
         }
-        self.either_of(stays, true);
-        left.into_iter().for_each(|made| self.left_behind(made));
+        self.behind(ways, true);
         self.here.tries.pop();
         self.here.tried.pop();
         self.here.held = after;

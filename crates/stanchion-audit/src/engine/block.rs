@@ -41,7 +41,7 @@ impl Engine<'_> {
             }
             StmtKind::Switch { subject, arms } => {
                 let subject = self.eval(subject, inner);
-                let values = self.each_arm(&subject, arms, inner, Self::block_value);
+                let values = self.each_arm(&subject, arms, inner, Self::block_value, |_| Flow::Next);
                 let value = values.iter().fold(Value::null(), |all, one| all.join(one));
                 value.from(&subject.deep_origins())
             }

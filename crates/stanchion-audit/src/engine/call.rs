@@ -274,7 +274,9 @@ impl Engine<'_> {
         if let Some(lock) = lock {
             self.give_back(&lock, true, site.span);
         }
-        let frame = self.frames.pop();
+        let mut frame = self.frames.pop();
+        let left = frame.as_mut().map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
+        self.left_behind(left, &scope);
         self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());

@@ -222,7 +222,7 @@ impl Engine<'_> {
         let open_first = std::mem::replace(&mut self.here.transaction, open);
         self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
         let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| arm(engine, other));
-        self.either_of([one, two], true);
+        self.behind(vec![(first, one), (second, two)], true);
         self.here.present.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
             self.here.conditions.truncate(conditions);
@@ -327,11 +327,12 @@ impl Engine<'_> {
         let endless = u32::from(is_endless(found));
         self.frames.last_mut().iter_mut().for_each(|frame| frame.endless += endless);
         self.here.retries += retries;
-        let flow = self.arm(id, 0, &guard, |engine| {
+        let (flow, made) = self.one_arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
             engine.run_block(&found.step, &inner);
             flow
         });
+        self.behind(vec![(flow, made)], false);
         self.frames.last_mut().iter_mut().for_each(|frame| frame.endless -= endless);
         self.here.retries -= retries;
         self.here.loops.pop();
@@ -347,6 +348,7 @@ impl Engine<'_> {
         arms: &[Arm],
         scope: &Rc<Vars>,
         body: fn(&mut Self, &[Stmt], &Rc<Vars>) -> T,
+        ends: fn(&T) -> Flow,
     ) -> Vec<T> {
         let (guard, branch) = (subject.deep_origins(), self.new_branch());
         let (mut all, mut assigned) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
@@ -363,17 +365,17 @@ impl Engine<'_> {
                 }
                 body(engine, &arm.body, &inner)
             });
+            assigned.push((ends(&done), made));
             all.push(done);
-            assigned.push(made);
         }
         let has_default = arms.iter().any(|arm| arm.tests.is_empty());
-        self.either_of(assigned, has_default && !arms.iter().any(|arm| arm.falls_through));
+        self.behind(assigned, has_default && !arms.iter().any(|arm| arm.falls_through));
         all
     }
 
     fn switch(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Flow {
         let subject = self.eval(subject, scope);
-        let ends = self.each_arm(&subject, arms, scope, Self::block);
+        let ends = self.each_arm(&subject, arms, scope, Self::block, |flow| *flow);
         let has_default = arms.iter().any(|arm| arm.tests.is_empty());
         if !has_default || ends.is_empty() {
             return Flow::Next;

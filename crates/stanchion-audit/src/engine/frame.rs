@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::arms::Assigned;
 use super::event::Site;
 use super::value::{EventId, Origins, Scope as Vars, Value};
 use crate::hir::{Expr, FunctionId, Pattern, Stmt};
@@ -25,6 +26,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     pub(super) this: Option<Value>,
     pub(super) returned: Option<Value>,
+    /// What was assigned by ways through it that have left already.
+    pub(super) left: Assigned,
     pub(super) deferred: Vec<(Expr, Rc<Vars>)>,
     /// For a context manager: what runs at its `yield`.
     pub(super) at_yield: Option<AtYield>,
@@ -59,6 +62,7 @@ impl Frame {
             endless: 0,
             this,
             returned: None,
+            left: Vec::new(),
             deferred: Vec::new(),
             at_yield: None,
         }
