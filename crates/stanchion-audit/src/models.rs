@@ -443,7 +443,7 @@ mod tests {
         let words = models.words(Language::Go);
         assert_eq!(words.unlocks, ["LOCK_UN", "LetGo"]);
         assert_eq!((words.units.get("clock.Tick"), words.units.get("time.Minute")), (Some(&0.5), Some(&60.0)));
-        assert_eq!(models.words(Language::Rust).unlocks, ["LOCK_UN"]);
+        assert!(!models.words(Language::Rust).unlocks.iter().any(|word| word == "LetGo"));
     }
 
     #[test]
