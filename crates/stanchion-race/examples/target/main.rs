@@ -1,7 +1,7 @@
 //! Servers to be raced, for the tests: a sound one on pipes, and counters and shops over HTTP that are sound or not.
 //!
 //! `target memory FILE` · `target memory-http PORT FILE` · `target log FILE plain|locked` · `target notes FILE HOW`
-//! `target counter PORT FILE sound|racy` · `target objects PORT sound|racy` · `target shop PORT UPSTREAM retry|once`
+//! `target counter PORT FILE sound|racy|slow` · `target objects PORT sound|racy` · `target shop PORT UPSTREAM retry|once`
 
 mod notes;
 mod objects;
@@ -27,10 +27,10 @@ fn main() -> Result<()> {
         ["memory-http", port, file] => memory_http(port, file),
         ["log", file, how] => log(Path::new(file), how == "locked"),
         ["notes", file, how] => notes::notes(Path::new(file), how),
-        ["counter", port, file, how] => counter(port, Path::new(file), how == "sound"),
+        ["counter", port, file, how] => counter(port, Path::new(file), how),
         ["objects", port, how] => objects::objects(port, how == "sound"),
         ["shop", port, upstream, how] => shop(port, upstream, how == "retry"),
-        _ => Err("target memory FILE | memory-http PORT FILE | log FILE plain|locked | notes FILE HOW | counter PORT FILE sound|racy | objects PORT sound|racy | shop PORT UPSTREAM retry|once".into()),
+        _ => Err("target memory FILE | memory-http PORT FILE | log FILE plain|locked | notes FILE HOW | counter PORT FILE sound|racy|slow | objects PORT sound|racy | shop PORT UPSTREAM retry|once".into()),
     }
 }
 
@@ -89,18 +89,29 @@ fn log(file: &Path, is_locked: bool) -> Result<()> {
     Ok(())
 }
 
-/// `POST /` adds one to the number in the file, `GET /` shows it. Sound with one process only.
-fn counter(port: &str, file: &Path, is_sound: bool) -> Result<()> {
-    let turn = Arc::new(Mutex::new(()));
+/// `POST /` adds one to the number in the file, `GET /` shows it. Sound with one process only. Slow, it takes its time for every call and
+/// forgets every fifth, however they come.
+fn counter(port: &str, file: &Path, how: &str) -> Result<()> {
+    let (is_racy, is_slow) = (how == "racy", how == "slow");
+    let turn = Arc::new(Mutex::new(0_u64));
     let file = file.to_owned();
     serve(port, move |method, _, _| {
         let read = || std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_u64);
         if method == "GET" {
             return (200, format!("{{\"value\":{}}}", read()));
         }
-        let _held = is_sound.then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
+        if is_slow {
+            pause(Duration::from_millis(250));
+        }
+        let mut held = (!is_racy).then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(calls) = held.as_deref_mut() {
+            *calls += 1;
+            if is_slow && calls.is_multiple_of(5) {
+                return (200, "{}".into());
+            }
+        }
         let value = read() + 1;
-        pause(Duration::from_millis(20));
+        pause(Duration::from_millis(if is_slow { 0 } else { 20 }));
         let temporary = file.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
         // stanchion-audit: ignore RC201 -- by purpose: the race tester has to find what a lock of one process leaves open
         let written = std::fs::write(&temporary, value.to_string()).and_then(|()| std::fs::rename(&temporary, &file));

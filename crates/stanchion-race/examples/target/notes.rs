@@ -9,9 +9,14 @@ use serde_json::{Value, json};
 use crate::{Result, pause};
 
 /// `sound` appends · `racy` reads, changes and writes back · `private` keeps them in memory · `short` lists five · `last` keeps one ·
+/// `torn` writes in two steps, and does not start if the second is missing · `two` has tags as well, of which it lists five ·
 /// `hang`, `crash`, `garbage` do so when something is added · `fickle` lists all but the last every second time · `forgets` every ninth · `mute` has no tools.
 pub(crate) fn notes(file: &Path, how: &str) -> Result<()> {
     let (mut own, mut looks) = (Vec::new(), 0_usize);
+    let tags = file.with_extension("tags");
+    if how == "torn" && std::fs::read_to_string(file).is_ok_and(|text| !text.ends_with('\n')) {
+        return Err("half a note".into());
+    }
     for line in std::io::stdin().lines() {
         let message: Value = serde_json::from_str(&line?)?;
         let Some(id) = message.get("id") else { continue };
@@ -21,7 +26,7 @@ pub(crate) fn notes(file: &Path, how: &str) -> Result<()> {
         };
         let result = match (message["method"].as_str(), message["params"]["name"].as_str()) {
             (Some("initialize"), _) => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}),
-            (Some("tools/list"), _) => json!({"tools": if how == "mute" { json!([]) } else { tools() }}),
+            (Some("tools/list"), _) => json!({"tools": if how == "mute" { json!([]) } else { tools(how == "two") }}),
             (_, Some("add_note")) => {
                 match how {
                     "hang" => continue,
@@ -42,12 +47,27 @@ pub(crate) fn notes(file: &Path, how: &str) -> Result<()> {
                         // stanchion-audit: ignore RC101 -- by purpose: the race tester has to find it
                         std::fs::rename(&staged, file)?;
                     }
+                    "torn" => {
+                        let mut notes = std::fs::OpenOptions::new().append(true).create(true).open(file)?;
+                        notes.write_all(text.as_bytes())?;
+                        pause(Duration::from_millis(30));
+                        notes.write_all(b"\n")?;
+                    }
                     _ => {
                         let mut notes = std::fs::OpenOptions::new().append(true).create(true).open(file)?;
                         notes.write_all(format!("{text}\n").as_bytes())?;
                     }
                 }
                 json!({"content": [{"type": "text", "text": "added"}]})
+            }
+            (_, Some("create_tag")) => {
+                let mut tags = std::fs::OpenOptions::new().append(true).create(true).open(&tags)?;
+                tags.write_all(format!("{text}\n").as_bytes())?;
+                json!({"content": []})
+            }
+            (_, Some("list_tags")) => {
+                let all = std::fs::read_to_string(&tags).unwrap_or_default();
+                json!({"structuredContent": {"tags": all.lines().take(5).collect::<Vec<_>>()}})
             }
             _ => {
                 looks += 1;
@@ -71,11 +91,16 @@ fn println_raw(line: &str) -> Result<()> {
     Ok(())
 }
 
-fn tools() -> Value {
+fn tools(has_tags: bool) -> Value {
     let text = json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}});
-    json!([
-        {"name": "delete_note", "inputSchema": text},
-        {"name": "list_notes", "inputSchema": {"type": "object"}},
-        {"name": "add_note", "inputSchema": text},
-    ])
+    let mut tools = vec![
+        json!({"name": "delete_note", "inputSchema": text}),
+        json!({"name": "list_notes", "inputSchema": {"type": "object"}}),
+        json!({"name": "add_note", "inputSchema": text}),
+    ];
+    if has_tags {
+        tools.push(json!({"name": "create_tag", "inputSchema": text}));
+        tools.push(json!({"name": "list_tags", "inputSchema": {"type": "object"}}));
+    }
+    Value::Array(tools)
 }

@@ -57,12 +57,15 @@ impl Session {
         Ok(Self { instances, vars, calls: 0, until, _dir: dir })
     }
 
+    /// Nothing more is asked.
+    pub(super) async fn end(self) {
+        for instance in &self.instances {
+            instance.end().await;
+        }
+    }
+
     pub(super) async fn tools(&self) -> Result<Vec<Tool>, String> {
-        let link = match self.instances.first() {
-            Some(instance) => instance.link().await,
-            None => None,
-        };
-        let link = link.ok_or("it is not there")?;
+        let link = self.instances.first().ok_or("it is not there")?.link().await?;
         let told = timeout_at(self.until, link.tools()).await;
         let told = told.unwrap_or_else(|_| Err(format!("tools/list was not answered in {LEARN_SECONDS} s")))?;
         Ok(told.iter().filter_map(Tool::new).collect())

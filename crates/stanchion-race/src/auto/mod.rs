@@ -5,7 +5,7 @@ mod draft;
 mod learn;
 mod tools;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::arguments::{CREATING, SHOWING, arguments, has_mark};
 use self::draft::Draft;
@@ -92,15 +92,12 @@ async fn find_and_race(
     let root = root.to_string_lossy().into_owned();
     let spec = Draft::of_target(target).spec()?;
     let mut session = Session::start(&spec, &root, &options.allow_remote).await?;
-    let tools = session.tools().await?;
-    let found = pairs(&tools);
-    if found.is_empty() {
-        return Err(why_none(&tools));
-    }
-    let (learnt, why) = learn_all(target, &found, &mut session, notes).await;
-    drop(session);
+    let learnt = learn_of(target, &mut session, notes).await;
+    session.end().await;
+    let (learnt, why) = learnt?;
     let mut best: Option<(Verdict, String)> = None;
-    for draft in learnt {
+    let mut learnt = learnt.into_iter();
+    while let Some(draft) = learnt.next() {
         let spec = draft.spec()?;
         let verdict = race(&spec, options).await;
         notes.push(format!("{}: {}", spec.name, verdict.outcome));
@@ -109,6 +106,8 @@ async fn find_and_race(
             best = Some((verdict, draft.text()));
         }
         if is_race {
+            let others = learnt.map(|draft| format!("{}: not raced: a race was found before", draft.create.0));
+            notes.extend(others);
             break;
         }
     }
@@ -123,6 +122,19 @@ fn rank(outcome: Outcome) -> u8 {
     }
 }
 
+async fn learn_of<'t>(
+    target: &'t AutoTarget,
+    session: &mut Session,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Draft<'t>>, String), String> {
+    let tools = session.tools().await?;
+    let found = pairs(&tools);
+    if found.is_empty() {
+        return Err(why_none(&tools));
+    }
+    Ok(learn_all(target, &found, session, notes).await)
+}
+
 /// What can be raced, one for each tool that creates; and if there is nothing, why.
 async fn learn_all<'t>(
     target: &'t AutoTarget,
@@ -131,8 +143,15 @@ async fn learn_all<'t>(
     notes: &mut Vec<String>,
 ) -> (Vec<Draft<'t>>, String) {
     let (mut learnt, mut done, mut first) = (Vec::new(), BTreeSet::new(), None);
-    for Pair { create, show } in found {
-        if learnt.len() == RACED_MAX || done.contains(&create.name) {
+    // Of each tool that creates, why nothing came of its likeliest pair.
+    let mut left_out = BTreeMap::new();
+    'learning: for Pair { create, show } in found {
+        let name = &create.name;
+        if done.contains(name) {
+            continue;
+        }
+        if learnt.len() == RACED_MAX {
+            left_out.entry(name).or_insert_with(|| format!("more than {RACED_MAX} tools are not raced"));
             continue;
         }
         let mut tried = Vec::new();
@@ -144,25 +163,36 @@ async fn learn_all<'t>(
             }
             tried.push(asked.clone());
             let (made, shown) = asked;
-            let mut draft = Draft::new(target, (create.name.clone(), made), (show.name.clone(), shown));
+            let mut draft = Draft::new(target, (name.clone(), made), (show.name.clone(), shown));
             match session.learn(&mut draft).await {
                 Ok(note) => {
-                    notes.extend(note.map(|note| format!("{}: {note}", create.name)));
-                    done.insert(create.name.clone());
+                    notes.extend(note.map(|note| format!("{name}: {note}")));
+                    done.insert(name);
                     learnt.push(draft);
                     break;
                 }
                 Err(Not::Pair(why)) => {
-                    first.get_or_insert(why);
+                    first.get_or_insert_with(|| why.clone());
+                    left_out.entry(name).or_insert(why);
                 }
                 Err(Not::Server(why)) if learnt.is_empty() => return (learnt, why),
                 Err(Not::Server(why)) => {
                     notes.push(why);
-                    return (learnt, String::new());
+                    break 'learning;
                 }
             }
         }
     }
-    let why = first.unwrap_or_else(|| "no arguments could be made from the schemas of its tools".into());
-    (learnt, format!("no pair of tools could be learnt from; the first: {why}"))
+    if learnt.is_empty() {
+        let why = first.unwrap_or_else(|| "no arguments could be made from the schemas of its tools".into());
+        return (learnt, format!("no pair of tools could be learnt from; the first: {why}"));
+    }
+    // Whoever sees what was raced must see what was not.
+    let creators: BTreeSet<_> =
+        found.iter().map(|pair| &pair.create.name).filter(|name| !done.contains(name)).collect();
+    for name in creators {
+        let why = left_out.get(name).map_or("no arguments could be made from its schema in time", String::as_str);
+        notes.push(format!("{name}: not raced: {why}"));
+    }
+    (learnt, String::new())
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::select::{select, text};
 use super::{Judged, Shown, filled};
 use crate::run::{End, Played, Record};
-use crate::spec::{Amount, Spec, Template};
+use crate::spec::{Amount, Before, Spec, Template};
 
 /// Examples that are shown.
 const EXAMPLES: usize = 5;
@@ -73,13 +73,25 @@ impl<'s> Values<'s> {
         Self { counts, text: shown.selected.is_none().then_some(shown.answer.text.as_str()) }
     }
 
-    fn count(&self, value: &str) -> usize {
+    /// How often what the template gave is there.
+    fn count(&self, template: &Template, value: &str) -> usize {
         match self.text {
             Some(_) if value.is_empty() => 0,
-            Some(text) => text.matches(value).count(),
+            // No id is part of another one, whatever stands beside it.
+            Some(text) if template.uses_id() => text.matches(value).count(),
+            Some(text) => text.match_indices(value).filter(|(at, _)| is_whole(text, *at, value)).count(),
             None => self.counts.get(value).copied().unwrap_or(0),
         }
     }
+}
+
+/// In a text 1 is not there because 10 is.
+fn is_whole(text: &str, at: usize, value: &str) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + value.len()..).unwrap_or_default());
+    let begins_before = is_digit(value.chars().next()) && is_digit(before.chars().next_back());
+    let ends_after = is_digit(value.chars().next_back()) && is_digit(after.chars().next());
+    !begins_before && !ends_after
 }
 
 fn acknowledged<'p>(template: &'p Template, played: &'p Played) -> impl Iterator<Item = (&'p Record, String)> {
@@ -88,7 +100,8 @@ fn acknowledged<'p>(template: &'p Template, played: &'p Played) -> impl Iterator
 }
 
 fn every(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values<'_>, judged: &mut Judged) {
-    let (kept, lost): (Vec<_>, Vec<_>) = acknowledged(template, played).partition(|(_, value)| values.count(value) > 0);
+    let is_there = |value: &str| values.count(template, value) > 0;
+    let (kept, lost): (Vec<_>, Vec<_>) = acknowledged(template, played).partition(|(_, value)| is_there(value));
     if !lost.is_empty() {
         let what = format!("{} acknowledged, {} kept, {} lost", kept.len() + lost.len(), kept.len(), lost.len());
         let examples = lost.iter().take(EXAMPLES).map(|(record, value)| format!("{value} of call {}", record.n));
@@ -103,13 +116,14 @@ fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values
     for record in played.all() {
         *expected.entry(filled(template, played, record)).or_default() |= record.is(End::Acknowledged);
     }
-    let missing = expected.iter().filter(|(value, acknowledged)| **acknowledged && values.count(value) == 0);
-    let doubled = expected.keys().filter(|value| values.count(value) > 1);
+    let count = |value: &str| values.count(template, value);
+    let missing = expected.iter().filter(|(value, acknowledged)| **acknowledged && count(value) == 0);
+    let doubled = expected.keys().filter(|value| count(value) > 1);
     let (missing, doubled): (Vec<_>, Vec<_>) = (missing.map(|(value, _)| value).collect(), doubled.collect());
     if missing.len() + doubled.len() > 0 {
         let what =
             format!("of {} values {} are there more than once, {} lost", expected.len(), doubled.len(), missing.len());
-        let shown_twice = doubled.iter().map(|value| format!("{value}: {} times", values.count(value)));
+        let shown_twice = doubled.iter().map(|value| format!("{value}: {} times", count(value)));
         let shown_lost = missing.iter().map(|value| format!("{value}: lost"));
         judged.add("once", Some(shown.instance), what, shown_twice.chain(shown_lost).take(EXAMPLES).collect());
         let (missing, doubled): (BTreeSet<_>, BTreeSet<_>) =
@@ -121,7 +135,7 @@ fn once(template: &Template, played: &Played, shown: &Shown<'_>, values: &Values
 }
 
 fn before(spec: &Spec, played: &Played, of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
-    let answer = played.before.as_ref().filter(|_| spec.needs_before())?;
+    let answer = played.before.as_ref().filter(|_| spec.before() != Before::Unasked)?;
     answer.json.as_ref().and_then(of)
 }
 
@@ -147,6 +161,17 @@ fn compare(
     };
     let (low, high) = match amount {
         Amount::Fixed(number) if name == "count" => (number - unknown - failed, number + unknown),
+        Amount::Fixed(number) if unknown + failed > 0.0 => match before {
+            // By how much each call changes the sum is not known: those that may be missing leave it on its way there.
+            Some(before) => (number.min(before), number.max(before)),
+            None => {
+                let open = unknown + failed;
+                return judged.undecided(format!(
+                    "{open} calls were not acknowledged, and nothing could be counted before them: what `sum` may be is not known; \
+                     say \"before+acknowledged\" if every call adds one"
+                ));
+            }
+        },
         Amount::Fixed(number) => (number, number),
         Amount::Before => (base, base),
         Amount::Acknowledged => (acknowledged, acknowledged + doubtful),

@@ -1,5 +1,7 @@
 //! Planted ends: each oracle sees what it is for, and nothing else.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -46,7 +48,7 @@ fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Pl
         reads: reads.iter().map(|json| Ok(answer(json))).collect(),
         read_us: Vec::new(),
         effects: Vec::new(),
-        upstream_faults: 0,
+        upstream_faults: BTreeMap::new(),
         unclean: None,
     }
 }
@@ -131,6 +133,43 @@ fn a_sum_is_conserved_or_grows_with_each_acknowledged_call() {
     assert!(only[0].contains("not exactly one number"), "the value is there twice: {only:?}");
     let undecided = said(grows, "a", json!("many"));
     assert!(undecided[0].contains("no number"), "{undecided:?}");
+}
+
+/// Two are there before.
+#[test]
+fn a_fixed_sum_may_be_on_its_way_where_calls_were_not_acknowledged() {
+    let reached = "sum = { select = \"/n\", is = 5 }";
+    for (ends, left, holds) in
+        [("aaa", 5, true), ("aaa", 4, false), ("aau", 4, true), ("auf", 2, true), ("aau", 6, false), ("aau", 1, false)]
+    {
+        assert_eq!(said(reached, ends, json!(left)).is_empty(), holds, "{ends} {left}");
+    }
+    // What every call leaves as it is, is so whatever became of the calls.
+    let conserved = "sum = { select = \"/n\", is = 2 }";
+    assert_eq!(said(conserved, "au", json!(2)), NOTHING);
+    assert_eq!(said(conserved, "au", json!(3)), ["sum: sum is 3 instead of 2 (1 acknowledged, 1 unknown)"]);
+    let spec = spec(reached);
+    let blind = |ends| judge(&spec, &played(&spec, ends, &[json!({"n": 4})], None));
+    assert!(blind("aau").violations.is_empty() && blind("aau").undecided.is_some_and(|why| why.contains("1 calls")));
+    assert_eq!(blind("aaa").violations.len(), 1);
+}
+
+#[test]
+fn in_a_text_a_number_is_not_part_of_a_longer_one() {
+    let text = |expect: &str, left: &str| {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"true\"]\n[[call]]\ntool = \"a\"\n[read]\n\
+             tool = \"b\"\n[expect]\n{expect}\n"
+        );
+        let spec = Spec::parse(&text, "p.toml").unwrap_or_else(|wrong| panic!("{wrong}"));
+        let mut played = played(&spec, "aa", &[], None);
+        played.reads = vec![Ok(Answer { text: left.into(), json: None })];
+        judge(&spec, &played).violations.into_iter().map(|it| it.what).collect::<Vec<_>>()
+    };
+    assert_eq!(text("every = \"{n}\"", "0, 10"), ["2 acknowledged, 1 kept, 1 lost"]);
+    assert_eq!(text("every = \"{n}\"", "n0, n1."), NOTHING);
+    assert_eq!(text("once = \"note {n}\"", "note 0, note 1, note 10"), NOTHING);
+    assert_eq!(text("every = \"{id}\"", "7a00 7a1"), NOTHING, "an id is no part of another one");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A service that does nothing but remember what it was asked to do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,7 @@ struct State {
     keys: BTreeSet<String>,
     has_faults: bool,
     requests: usize,
-    faults: usize,
+    faults: BTreeMap<&'static str, usize>,
     overflow: bool,
 }
 
@@ -76,7 +76,7 @@ impl Recorder {
             keys: BTreeSet::new(),
             has_faults: false,
             requests: 0,
-            faults: 0,
+            faults: BTreeMap::new(),
             overflow: false,
         };
         let settings = Arc::new(Settings { spec: spec.clone(), state: Mutex::new(state) });
@@ -95,7 +95,7 @@ impl Recorder {
         state.random = Random::new(seed ^ 0x5ec0_4de4);
         state.effects.clear();
         state.keys.clear();
-        (state.has_faults, state.faults, state.overflow) = (has_faults, 0, false);
+        (state.has_faults, state.faults, state.overflow) = (has_faults, BTreeMap::new(), false);
     }
 
     /// Waits until nothing more comes: a target may ask after it has answered.
@@ -112,10 +112,10 @@ impl Recorder {
         }
     }
 
-    /// What was done since the beginning, how many requests met a fault; `None` if there was too much to remember.
-    pub(crate) fn seen(&self) -> Option<(Vec<Effect>, usize)> {
+    /// What was done since the beginning, and how many requests met which fault; `None` if there was too much to remember.
+    pub(crate) fn seen(&self) -> Option<(Vec<Effect>, BTreeMap<&'static str, usize>)> {
         let state = self.settings.lock();
-        (!state.overflow).then(|| (state.effects.clone(), state.faults))
+        (!state.overflow).then(|| (state.effects.clone(), state.faults.clone()))
     }
 }
 
@@ -173,7 +173,9 @@ async fn answer(request: Request<Incoming>, settings: Arc<Settings>) -> Result<R
         let meets = may && state.random.chance(settings.spec.faults.chance);
         let which = state.random.index(upstream.faults.len());
         let fault = upstream.faults.get(which).copied().filter(|_| meets);
-        state.faults += usize::from(fault.is_some());
+        if let Some(fault) = fault {
+            *state.faults.entry(fault.name()).or_default() += 1;
+        }
         let (from, to) = settings.spec.faults.delay_ms;
         let wait = from + state.random.below(to - from + 1);
         let is_done = is_change && !matches!(fault, Some(UpstreamFault::Reset | UpstreamFault::Error));

@@ -1,5 +1,6 @@
 //! Without HTTP there is no recorder.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use super::Effect;
@@ -25,7 +26,7 @@ impl Recorder {
         match *self {}
     }
 
-    pub(crate) fn seen(&self) -> Option<(Vec<Effect>, usize)> {
+    pub(crate) fn seen(&self) -> Option<(Vec<Effect>, BTreeMap<&'static str, usize>)> {
         match *self {}
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Prepared {
     pub(super) limit: Duration,
     /// Its answer is kept whole.
     pub(super) keeps: bool,
+    /// A process that was killed and does not start again is judged, and does not end the round.
+    pub(super) may_stay_away: bool,
     /// How many may be under way at once.
     pub(super) places: Arc<Semaphore>,
 }
@@ -29,8 +31,8 @@ pub(super) struct Prepared {
 pub(crate) async fn ask(instance: &Instance, asked: &Asked, limit: Duration) -> Reply {
     let asking = async {
         match instance.link().await {
-            Some(link) => link.ask(asked, Ready::Nothing, None).await,
-            None => Reply::Undelivered("the process was killed".into()),
+            Ok(link) => link.ask(asked, Ready::Nothing, None).await,
+            Err(why) => Reply::Undelivered(why),
         }
     };
     timeout(limit, asking).await.unwrap_or_else(|_| too_late(limit))
@@ -58,7 +60,7 @@ impl Prepared {
         };
         let mut ahead = None;
         let mut place = Arc::clone(&self.places).try_acquire_owned().ok();
-        if let Some(link) = self.instance.link().await.filter(|_| place.is_some()) {
+        if let Some(link) = self.instance.link().await.ok().filter(|_| place.is_some()) {
             let prepared = timeout(self.limit, link.prepare(cut.is_some())).await;
             ahead = Some((link, prepared.unwrap_or(Ready::Nothing)));
         }
@@ -112,9 +114,9 @@ impl Prepared {
             // Started again since: what was prepared is of the killed process.
             let now = self.instance.link().await;
             match (ahead, now) {
-                (Some((link, ready)), Some(now)) if Arc::ptr_eq(&link, &now) => link.ask(&self.asked, ready, cut).await,
-                (_, Some(now)) => now.ask(&self.asked, Ready::Nothing, cut).await,
-                (_, None) => Reply::Undelivered("the process was killed".into()),
+                (Some((link, ready)), Ok(now)) if Arc::ptr_eq(&link, &now) => link.ask(&self.asked, ready, cut).await,
+                (_, Ok(now)) => now.ask(&self.asked, Ready::Nothing, cut).await,
+                (_, Err(why)) => Reply::Undelivered(why),
             }
         };
         let first = async { timeout(self.limit, first).await.unwrap_or_else(|_| too_late(self.limit)) };
@@ -141,10 +143,10 @@ impl Prepared {
                 sleep(us(after_us)).await;
                 let from = Instant::now();
                 let again = self.instance.kill(Duration::from_millis(restart_ms)).await;
-                again.map_err(|why| {
-                    format!("instance {} does not start again after it was killed: {why}", self.step.instance)
-                })?;
-                Ok(Some((from, Instant::now())))
+                match again {
+                    Err(why) if !self.may_stay_away => Err(format!("instance {}: {why}", self.step.instance)),
+                    _ => Ok(Some((from, Instant::now()))),
+                }
             }
             _ => Ok(None),
         }

@@ -13,7 +13,7 @@ use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::schedule::random::mix;
 use crate::spec::{Spec, Target, Vars};
-use crate::target::{Instance, Plan};
+use crate::target::{Instance, Plan, free_port};
 
 /// Numbers of calls that are not raced begin here, so that no two of a round have the same id.
 pub(super) const SETUP: u64 = 1 << 21;
@@ -125,9 +125,4 @@ fn keeps(spec: &Spec) -> bool {
 /// From the system, for runs without a seed.
 pub(crate) fn random() -> Result<u64, String> {
     getrandom::u64().map_err(|error| format!("no random number: {error}"))
-}
-
-/// Free now; somebody else may take it before the target does, and then it does not start.
-fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -1,5 +1,7 @@
 //! What was done in a round, and how it ended.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::oracle;
@@ -142,8 +144,8 @@ pub(crate) struct Played {
     /// From when to when each was read, after the release.
     pub(crate) read_us: Vec<(u64, u64)>,
     pub(crate) effects: Vec<Effect>,
-    /// Faults at the recorder.
-    pub(crate) upstream_faults: usize,
+    /// Faults at the recorder, by name.
+    pub(crate) upstream_faults: BTreeMap<&'static str, usize>,
     /// Why the ground is not clean for the next round.
     pub(crate) unclean: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! A run: the control, round after round until a race is found, and the smallest schedule that shows it.
 
 mod call;
+mod doubt;
 mod ground;
 mod history;
 mod round;
@@ -15,6 +16,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 pub(crate) use self::call::ask;
+use self::doubt::doubt;
 use self::ground::Ground;
 pub(crate) use self::ground::random;
 pub(crate) use self::history::Played;
@@ -31,9 +33,6 @@ use crate::verdict::{Found, Minimal, Outcome, Verdict};
 const SHRINKS_MAX: u32 = 60;
 /// How often a smaller schedule is tried before it counts as too small.
 const TRIES: u32 = 3;
-
-/// So many calls are made one after the other to doubt a race.
-const ALONE_MAX: usize = 200;
 
 /// How a specification is run.
 ///
@@ -130,12 +129,12 @@ async fn rounds(ground: &Ground<'_>, options: &Options, verdict: &mut Verdict) {
             }
             Err(Stop::Inconclusive(why)) => return verdict.inconclusive(format!("round {round}: {why}")),
         };
-        verdict.count(&played);
         let judged = judge(spec, &played);
         if !judged.violations.is_empty() {
-            if let Some(why) = breaks_alone(ground, &played.schedule).await {
+            if let Err(why) = doubt(ground, &played, &judged.violations).await {
                 return verdict.inconclusive(format!("round {round}: {why}"));
             }
+            verdict.count(&played);
             let minimal = shrink(ground, &played, &judged).await;
             return verdict.found(Found::new(spec, round, &played, judged.violations), minimal);
         }
@@ -143,9 +142,13 @@ async fn rounds(ground: &Ground<'_>, options: &Options, verdict: &mut Verdict) {
             return verdict.inconclusive(format!("round {round}: {why}"));
         }
         match played.void() {
-            Some(why) => void = Some(why),
+            Some(why) => {
+                verdict.void += 1;
+                void = Some(why);
+            }
             None => {
                 verdict.rounds += 1;
+                verdict.count(&played);
                 if sound.is_none() || options.shown.is_none_or(|shown| round <= shown) {
                     sound = Some((round, played));
                 }
@@ -193,26 +196,15 @@ async fn control(ground: &Ground<'_>, seed: u64) -> Result<(), String> {
     judged.undecided.map_or(Ok(()), |why| Err(format!("{control} cannot be judged: {why}")))
 }
 
-/// Why what was broken is no race: as many calls one after the other, without faults, break it as well. A target that is not
-/// deterministic passes a short control.
-async fn breaks_alone(ground: &Ground<'_>, schedule: &Schedule) -> Option<String> {
-    let played = play(ground, &schedule.one_by_one(ALONE_MAX), Mode::OneByOne).await.ok()?;
-    // Where the store stays, what the race has doubled is still there.
-    let counts = |name: &str| !ground.keeps() || matches!(name, "every" | "sum" | "linearizable");
-    let broken = judge(ground.spec, &played).violations.into_iter().find(|it| counts(it.expectation))?;
-    let (name, what, calls) = (broken.expectation, broken.what, played.records.len());
-    Some(format!(
-        "{calls} calls one after the other break `{name}`, too: {what}; the target is not deterministic, or shows not all"
-    ))
-}
-
 /// The smallest schedule that still shows it, as far as time and calls allow.
 async fn shrink(ground: &Ground<'_>, played: &Played, judged: &Judged) -> Minimal {
     ground.watch.begin(Phase::Shrinking, SHRINKS_MAX.into());
     let mut best = Minimal::new(ground.spec, played, &judged.violations);
     let most = ground.spec.limits.calls.saturating_add(ground.sent.load(Ordering::Relaxed));
     let mut plays = 0;
-    for pass in Shrink::ALL {
+    // A fixed number speaks of all calls: with fewer of them it would be broken on any server.
+    let may = |pass: &Shrink| *pass != Shrink::Calls || !ground.spec.expect.is_fixed();
+    for pass in Shrink::ALL.into_iter().filter(may) {
         'smaller: loop {
             // All of them once before any a second time: which of them shows it soon is not known.
             for candidate in (0..TRIES).flat_map(|_| candidates(&best.schedule, pass)) {

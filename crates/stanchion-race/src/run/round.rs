@@ -1,10 +1,11 @@
 //! One round: start, set up, release, read back, tear down, stop.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -14,7 +15,7 @@ use super::ground::{AFTERWARDS, Ground, READ, SETUP, TEARDOWN};
 use super::history::{Counted, End, Played, Record, Stop};
 use crate::oracle::{Violation, judge};
 use crate::schedule::{Fault, Schedule};
-use crate::spec::{Call, Request, Vars};
+use crate::spec::{Before, Call, Request, Vars};
 use crate::target::{Answer, Asked, Instance, Reply, shown};
 
 /// Whether calls are released together.
@@ -38,60 +39,91 @@ struct Scene<'g, 'a> {
     play: u64,
     vars: Vars,
     instances: Vec<Arc<Instance>>,
+    /// Goes after the processes that work in it.
+    _dir: TempDir,
 }
 
 /// Plays a schedule. However it ends, every process that it started is gone.
 pub(crate) async fn play(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Result<Played, Stop> {
-    let playing = Box::pin(play_whole(ground, schedule, mode));
-    timeout_at(ground.deadline(), playing).await.unwrap_or(Err(Stop::OutOfTime))
+    play_until(ground, schedule, mode, ground.deadline()).await
 }
 
-async fn play_whole(ground: &Ground<'_>, schedule: &Schedule, mode: Mode) -> Result<Played, Stop> {
-    let dir = tempfile::Builder::new().prefix("stanchion-race-").tempdir();
-    let dir = dir.map_err(|error| Stop::Inconclusive(format!("no folder for the round: {error}")))?;
-    let vars = ground.vars(schedule, dir.path());
-    if let Some(recorder) = &ground.recorder {
-        recorder.begin(schedule.round_seed(), mode == Mode::Race);
-    }
-    let instances = ground.start(schedule, &vars).await?;
-    let scene = Scene { ground, play: ground.next_play(), vars, instances };
-    if let Err(why) = scene.prepare("setup", &ground.spec.setup, SETUP).await {
-        // What the target did says more than that a call was not answered.
-        scene.look_after(schedule, &[]).await?;
-        return Err(Stop::Inconclusive(why));
-    }
-    let mut before = None;
-    if ground.spec.needs_before() {
-        let read = scene.read(0).await;
-        before =
-            Some(read.map_err(|why| Stop::Inconclusive(format!("nothing could be read before the round: {why}")))?);
-    }
-    let (began, records) = match mode {
-        Mode::Race => scene.race(schedule).await?,
-        Mode::OneByOne => scene.one_by_one(schedule).await,
-    };
-    scene.look_after(schedule, &records).await?;
-    let afterwards = if ground.spec.expect.answers { scene.afterwards(began).await } else { Vec::new() };
-    let mut played = Played {
-        schedule: schedule.clone(),
-        vars: scene.vars.clone(),
-        records,
-        afterwards,
-        before,
-        reads: Vec::new(),
-        read_us: Vec::new(),
-        effects: Vec::new(),
-        upstream_faults: 0,
-        unclean: None,
-    };
-    scene.look_until_settled(&mut played, began).await?;
-    let torn_down = scene.prepare("teardown", &ground.spec.teardown, TEARDOWN).await;
-    // A folder and processes of its own make the next round clean anyway.
-    played.unclean = torn_down.err().filter(|_| ground.spec.target.command.is_empty());
-    Ok(played)
+/// The same with a time of its own.
+pub(super) async fn play_until(
+    ground: &Ground<'_>,
+    schedule: &Schedule,
+    mode: Mode,
+    until: Instant,
+) -> Result<Played, Stop> {
+    let scene = timeout_at(until, Scene::start(ground, schedule, mode)).await.unwrap_or(Err(Stop::OutOfTime))?;
+    let played = timeout_at(until, Box::pin(scene.play(schedule, mode))).await;
+    scene.end().await;
+    played.unwrap_or(Err(Stop::OutOfTime))
 }
 
-impl Scene<'_, '_> {
+impl<'g, 'a> Scene<'g, 'a> {
+    async fn start(ground: &'g Ground<'a>, schedule: &Schedule, mode: Mode) -> Result<Self, Stop> {
+        let dir = tempfile::Builder::new().prefix("stanchion-race-").tempdir();
+        let dir = dir.map_err(|error| Stop::Inconclusive(format!("no folder for the round: {error}")))?;
+        let vars = ground.vars(schedule, dir.path());
+        if let Some(recorder) = &ground.recorder {
+            recorder.begin(schedule.round_seed(), mode == Mode::Race);
+        }
+        let instances = ground.start(schedule, &vars).await?;
+        Ok(Self { ground, play: ground.next_play(), vars, instances, _dir: dir })
+    }
+
+    async fn play(&self, schedule: &Schedule, mode: Mode) -> Result<Played, Stop> {
+        let spec = self.ground.spec;
+        if let Err(why) = self.prepare("setup", &spec.setup, SETUP).await {
+            // What the target did says more than that a call was not answered.
+            self.look_after(schedule, &[]).await?;
+            return Err(Stop::Inconclusive(why));
+        }
+        let before = match spec.before() {
+            Before::Unasked => None,
+            Before::Helps => self.read(0).await.ok(),
+            Before::Needed => Some(
+                self.read(0)
+                    .await
+                    .map_err(|why| Stop::Inconclusive(format!("nothing could be read before the round: {why}")))?,
+            ),
+        };
+        let (began, records) = match mode {
+            Mode::Race => self.race(schedule).await?,
+            Mode::OneByOne => self.one_by_one(schedule).await,
+        };
+        self.look_after(schedule, &records).await?;
+        let afterwards = if spec.expect.answers { self.afterwards(began).await } else { Vec::new() };
+        let mut played = Played {
+            schedule: schedule.clone(),
+            vars: self.vars.clone(),
+            records,
+            afterwards,
+            before,
+            reads: Vec::new(),
+            read_us: Vec::new(),
+            effects: Vec::new(),
+            upstream_faults: BTreeMap::new(),
+            unclean: None,
+        };
+        self.look_until_settled(&mut played, began).await?;
+        let torn_down = self.prepare("teardown", &spec.teardown, TEARDOWN).await;
+        // A folder and processes of its own make the next round clean anyway.
+        played.unclean = torn_down.err().filter(|_| spec.target.command.is_empty());
+        Ok(played)
+    }
+
+    /// Servers that run on are told that nobody comes back.
+    async fn end(&self) {
+        let mut ending = JoinSet::new();
+        for instance in &self.instances {
+            let instance = Arc::clone(instance);
+            ending.spawn(async move { instance.end().await });
+        }
+        ending.join_all().await;
+    }
+
     fn vars(&self, n: usize, number: u64, instance: usize) -> Vars {
         Vars { id: self.ground.id(self.play, number), n, i: instance, ..self.vars.clone() }
     }
@@ -227,15 +259,16 @@ impl Scene<'_, '_> {
             let vars = self.vars(step.n, u64::try_from(step.n).unwrap_or(0), step.instance);
             let asked = Asked::fill(&call.request, &vars);
             let (step, id, limit) = (step.clone(), vars.id, spec.limits.call);
-            let keeps = spec.keeps_answer(step.call);
-            let call = Prepared { step, id, asked, instance, second, limit, keeps, places: Arc::clone(&places) };
+            let (keeps, may_stay_away) = (spec.keeps_answer(step.call), spec.expect.readable);
+            let places = Arc::clone(&places);
+            let call = Prepared { step, id, asked, instance, second, limit, keeps, may_stay_away, places };
             calls.spawn(call.run(released.clone(), ready.clone()));
         }
         let waiting = schedule.steps.len();
         drop(all_ready.wait_for(|count| *count >= waiting).await);
         for (i, instance) in self.instances.iter().enumerate() {
             let at_once = schedule.steps.iter().filter(|step| step.instance == i && step.waits().is_zero()).count();
-            if let Some(link) = instance.link().await {
+            if let Ok(link) = instance.link().await {
                 link.together(at_once);
             }
         }
@@ -250,7 +283,7 @@ impl Scene<'_, '_> {
         }
         for instance in &self.instances {
             // A call that was never made is not waited for any longer.
-            if let Some(link) = instance.link().await {
+            if let Ok(link) = instance.link().await {
                 link.together(0);
             }
         }

@@ -76,6 +76,15 @@ impl Schedule {
         if seen.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) || seen.last().is_some_and(|n| *n >= 1 << 20) {
             return Err("two of its calls have the same number, or one has a number of a million".into());
         }
+        for (kind, call) in spec.calls.iter().enumerate().filter(|_| spec.expect.is_fixed()) {
+            let made = self.steps.iter().filter(|step| step.call == kind).count();
+            if made != call.times {
+                let (title, times) = (call.request.title(), call.times);
+                return Err(format!(
+                    "it calls {title} {made} times, and the specification {times} times: a fixed number in `count` or `sum` is about all of them"
+                ));
+            }
+        }
         for step in &self.steps {
             let n = step.n;
             let Some(call) = spec.calls.get(step.call) else {

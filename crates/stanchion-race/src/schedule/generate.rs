@@ -60,10 +60,15 @@ impl Schedule {
         Self { version: 1, seed, round, instances: 1, steps: steps.collect() }
     }
 
-    /// The same calls one after the other on one instance, without faults; of very many the first.
+    /// The same calls one after the other, each where it is made, without faults; of very many the first.
     pub(crate) fn one_by_one(&self, most: usize) -> Self {
-        let steps =
-            self.steps.iter().take(most).map(|step| Step { instance: 0, delay_us: 0, fault: None, ..step.clone() });
+        let steps = self.steps.iter().take(most).map(|step| Step { delay_us: 0, fault: None, ..step.clone() });
+        Self { steps: steps.collect(), ..self.clone() }
+    }
+
+    /// The same on one instance.
+    pub(crate) fn on_one(&self) -> Self {
+        let steps = self.steps.iter().map(|step| Step { instance: 0, ..step.clone() });
         Self { instances: 1, steps: steps.collect(), ..self.clone() }
     }
 }

@@ -80,6 +80,30 @@ fn instances_that_take_no_part_are_left_out() {
 }
 
 #[test]
+fn a_schedule_without_all_calls_does_not_fit_a_number_that_is_fixed_for_all_of_them() {
+    let text = "version = 1\nname = \"x\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"true\"]\n[[call]]\ntool = \"a\"\ntimes = 3\n\
+                [read]\ntool = \"b\"\nselect = \"/*\"\n[expect]\ncount = 3\n";
+    let spec = Spec::parse(text, "p.toml").unwrap_or_else(|wrong| panic!("{wrong}"));
+    let whole = Schedule::generate(&spec, 5, 0);
+    assert_eq!(Schedule::from_json(&whole.to_json(), &spec).as_ref(), Ok(&whole));
+    let fewer = Schedule { steps: whole.steps[1..].to_vec(), ..whole };
+    let said = Schedule::from_json(&fewer.to_json(), &spec).unwrap_err().to_string();
+    assert!(said.contains("it calls a 2 times, and the specification 3 times"), "{said}");
+}
+
+#[test]
+fn calls_one_by_one_stay_where_they_are_made_or_come_to_one_instance() {
+    let made = Schedule::generate(&spec(ALL, 3), 5, 1);
+    let apart = made.one_by_one(usize::MAX);
+    let places = |it: &Schedule| it.steps.iter().map(|step| (step.n, step.instance)).collect::<Vec<_>>();
+    assert_eq!((places(&apart), apart.instances), (places(&made), 3));
+    let calm = |it: &Schedule| it.steps.iter().all(|step| step.fault.is_none() && step.delay_us == 0);
+    assert!(calm(&apart) && calm(&apart.on_one()));
+    assert!(apart.on_one().steps.iter().all(|step| step.instance == 0) && apart.on_one().instances == 1);
+    assert_eq!(made.one_by_one(7).steps.len(), 7);
+}
+
+#[test]
 fn a_schedule_that_does_not_fit_is_refused() {
     let spec = spec(r#""delay""#, 2);
     let steps = |steps: &str| format!(r#"{{"version":1,"seed":1,"round":0,"instances":2,"steps":[{steps}]}}"#);

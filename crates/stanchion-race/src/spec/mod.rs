@@ -254,6 +254,18 @@ pub enum UpstreamFault {
     Error,
 }
 
+impl UpstreamFault {
+    /// The word of the specification.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Delay => "delay",
+            Self::LostReply => "lost-reply",
+            Self::Reset => "reset",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// A recorder that stands in for a service the target calls.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -338,13 +350,28 @@ impl Expect {
     }
 }
 
+/// Whether the target is looked at before a round, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    Unasked,
+    /// Nothing may be there yet, and it can be judged without where every call is acknowledged.
+    Helps,
+    Needed,
+}
+
 impl Spec {
     /// The target must be looked at before the round, too.
-    pub(crate) fn needs_before(&self) -> bool {
+    pub(crate) fn before(&self) -> Before {
         let before = |amount: &Amount| matches!(amount, Amount::Before | Amount::BeforeAndAcknowledged);
         let is_operation = self.read.as_ref().is_some_and(|read| read.operation.is_some());
         let Expect { count, sum, .. } = &self.expect;
-        is_operation || count.as_ref().is_some_and(before) || sum.as_ref().is_some_and(|(_, is)| before(is))
+        let needs =
+            is_operation || count.as_ref().is_some_and(before) || sum.as_ref().is_some_and(|(_, is)| before(is));
+        match sum {
+            _ if needs => Before::Needed,
+            Some((_, Amount::Fixed(_))) => Before::Helps,
+            _ => Before::Unasked,
+        }
     }
 
     /// All of the answer to this kind of call counts.
@@ -357,8 +384,14 @@ impl Spec {
 impl Expect {
     /// Names a number that only all calls together reach.
     pub(crate) fn is_fixed(&self) -> bool {
+        self.fixed().is_some()
+    }
+
+    /// The expectation that names such a number.
+    pub(crate) fn fixed(&self) -> Option<&'static str> {
         let fixed = |amount: &Amount| matches!(amount, Amount::Fixed(_));
-        self.count.as_ref().is_some_and(fixed) || self.sum.as_ref().is_some_and(|(_, is)| fixed(is))
+        let count = self.count.as_ref().is_some_and(fixed).then_some("count");
+        count.or(self.sum.as_ref().is_some_and(|(_, is)| fixed(is)).then_some("sum"))
     }
 }
 

@@ -136,6 +136,10 @@ impl Template {
         self.uses(Word::Port)
     }
 
+    pub(crate) fn uses_id(&self) -> bool {
+        self.uses(Word::Id)
+    }
+
     pub(crate) fn uses_upstream(&self) -> bool {
         self.uses(Word::Upstream)
     }

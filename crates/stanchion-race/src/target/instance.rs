@@ -31,25 +31,35 @@ struct Live {
 #[derive(Debug)]
 pub(crate) struct Instance {
     plan: Plan,
-    /// Held for writing while it is started again: calls wait for that.
-    live: RwLock<Option<Live>>,
+    /// Held for writing while it is started again: calls wait for that. `Err` is why there is none.
+    live: RwLock<Result<Live, String>>,
 }
 
 impl Instance {
     /// Starts it, or connects to it.
     pub(crate) async fn start(plan: Plan) -> Result<Self, String> {
         let live = plan.start().await?;
-        Ok(Self { plan, live: RwLock::new(Some(live)) })
+        Ok(Self { plan, live: RwLock::new(Ok(live)) })
     }
 
-    /// Waits while it is being started again.
-    pub(crate) async fn link(&self) -> Option<Arc<Link>> {
-        self.live.read().await.as_ref().map(|live| Arc::clone(&live.link))
+    /// Waits while it is being started again. `Err` says why there is nobody to ask.
+    pub(crate) async fn link(&self) -> Result<Arc<Link>, String> {
+        self.live.read().await.as_ref().map(|live| Arc::clone(&live.link)).map_err(String::clone)
+    }
+
+    /// A server that runs on is told that nobody comes back; a process of ours just ends.
+    pub(crate) async fn end(&self) {
+        if !self.plan.target.command.is_empty() {
+            return;
+        }
+        if let Ok(link) = self.link().await {
+            link.end().await;
+        }
     }
 
     pub(crate) async fn pause(&self, time: Duration) {
         let stop = |on| async move {
-            if let Some(process) = self.live.read().await.as_ref().and_then(|live| live.process.as_ref()) {
+            if let Some(process) = self.live.read().await.as_ref().ok().and_then(|live| live.process.as_ref()) {
                 process.stop(on);
             }
         };
@@ -61,22 +71,27 @@ impl Instance {
     /// Kills it, and starts it again after a while.
     ///
     /// # If it fails
-    /// It does not start any more.
+    /// It does not start any more, and whoever asks for it is told so.
     pub(crate) async fn kill(&self, away: Duration) -> Result<(), String> {
         let mut live = self.live.write().await;
-        if let Some(Live { process: Some(mut process), .. }) = live.take() {
+        let killed = std::mem::replace(&mut *live, Err("the process was killed".into()));
+        if let Ok(Live { process: Some(mut process), .. }) = killed {
             process.kill();
             process.reap().await;
         }
         sleep(away).await;
-        *live = Some(self.plan.start().await?);
-        Ok(())
+        *live = self
+            .plan
+            .start_again()
+            .await
+            .map_err(|why| format!("the process does not start again after it was killed: {why}"));
+        live.as_ref().map(|_| ()).map_err(String::clone)
     }
 
     /// What it did that no target may: ended, or wrote something that is no message.
     pub(crate) async fn trouble(&self) -> Option<String> {
         let mut live = self.live.write().await;
-        let live = live.as_mut()?;
+        let live = live.as_mut().ok()?;
         let trouble = live.link.trouble();
         let ended = match live.process.as_mut() {
             // Its output ends a moment before the process does, and how that ended says more.
@@ -88,7 +103,24 @@ impl Instance {
     }
 }
 
+/// Free now; somebody else may take it before the target does, and then it does not start.
+pub(crate) fn free_port() -> std::io::Result<u16> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
 impl Plan {
+    /// A port that the killed process leaves is not free at once for every server: then another one is taken, because that
+    /// says nothing about what was left.
+    async fn start_again(&self) -> Result<Live, String> {
+        match (self.start().await, free_port()) {
+            (Err(_), Ok(port)) if self.target.kind.is_http() => {
+                let vars = Vars { port, ..self.vars.clone() };
+                Self { vars, ..self.clone() }.start().await
+            }
+            (again, _) => again,
+        }
+    }
+
     async fn start(&self) -> Result<Live, String> {
         let until = Instant::now() + self.target.start;
         let seconds = self.target.start.as_secs();

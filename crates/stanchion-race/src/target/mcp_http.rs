@@ -7,10 +7,15 @@ use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::http::{Address, NotYet, Pump, body, send};
 use super::sse::Events;
 use super::{ANSWER_MAX, HttpAsked, Ready, Reply, rpc, shown};
+
+const SESSION: &str = "mcp-session-id";
+/// Nobody waits longer for the end of a session.
+const END: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -29,7 +34,7 @@ impl Link {
             Err(other) => return Err(NotYet::Wrong(format!("its answer to initialize is {other:?}"))),
         };
         let status = response.status();
-        let session = response.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let answer = match message(response, 1, pump).await {
             Ok(answer) => answer,
             Err(Reply::Silent(why)) => return Err(NotYet::Away(why)),
@@ -40,10 +45,23 @@ impl Link {
             return Err(NotYet::Wrong(format!("its answer to initialize is {}", shown(&answer.to_string()))));
         };
         link.headers.push(("mcp-protocol-version".into(), version.to_owned()));
-        link.headers.extend(session.map(|id| ("mcp-session-id".into(), id)));
+        link.headers.extend(session.map(|id| (SESSION.into(), id)));
         match link.post(&rpc::initialized(), Ready::Nothing, None).await {
             Ok(_) => Ok(link),
             Err(other) => Err(NotYet::Wrong(format!("its answer to notifications/initialized is {other:?}"))),
+        }
+    }
+
+    /// Ends the session, as a client should. Whether the server lets it is its own affair.
+    pub(super) async fn end(&self) {
+        if self.headers.iter().all(|(name, _)| name != SESSION) {
+            return;
+        }
+        let (path, headers) = (self.path(), self.headers.clone());
+        let asked = HttpAsked { method: "DELETE", path, headers, body: None };
+        let ended = timeout(END, send(&self.address, Ready::Nothing, &asked, None)).await;
+        if !matches!(ended, Ok(Ok(_))) {
+            tracing::debug!("a session could not be ended");
         }
     }
 
@@ -83,9 +101,12 @@ impl Link {
         let mut headers = self.headers.clone();
         headers.push(("content-type".into(), "application/json".into()));
         headers.push(("accept".into(), "application/json, text/event-stream".into()));
-        let path = if self.address.path().is_empty() { "/" } else { self.address.path() };
-        let body = Some(message.to_string().into_bytes());
-        send(&self.address, ready, &HttpAsked { method: "POST", path: path.to_owned(), headers, body }, cut).await
+        let (path, body) = (self.path(), Some(message.to_string().into_bytes()));
+        send(&self.address, ready, &HttpAsked { method: "POST", path, headers, body }, cut).await
+    }
+
+    fn path(&self) -> String {
+        if self.address.path().is_empty() { "/".into() } else { self.address.path().to_owned() }
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub(crate) use self::instance::{Instance, Plan};
+pub(crate) use self::instance::{Instance, Plan, free_port};
 use crate::spec::{Request, ValueTemplate, Vars};
 
 /// Answers that are larger are not read.
@@ -173,6 +173,17 @@ impl Link {
             }
         }
         Ok(all)
+    }
+
+    /// Ends what a server keeps for us, if it runs on.
+    pub(crate) async fn end(&self) {
+        match self {
+            #[cfg(feature = "http")]
+            Self::McpHttp(link) => link.end().await,
+            #[cfg(feature = "http")]
+            Self::Http(_) => {}
+            Self::Stdio(_) => {}
+        }
     }
 
     /// What the instance said or did that no target may.

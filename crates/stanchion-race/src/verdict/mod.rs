@@ -100,6 +100,9 @@ pub struct Verdict {
     pub seed: u64,
     /// Rounds that were judged, with the one that showed the race.
     pub rounds: u64,
+    /// Rounds that show nothing, because no call was acknowledged. They are not among the others.
+    #[serde(skip_serializing_if = "is_none")]
+    pub void: u64,
     /// Why there were fewer rounds than allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
@@ -154,6 +157,12 @@ pub struct Minimal {
     pub instances: usize,
     /// With how many faults.
     pub faults: usize,
+    /// Faults that requests met at the recorder, by name: they follow from the seed, and are not made fewer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub upstream: BTreeMap<&'static str, usize>,
+    /// The expectation with a fixed number for all calls together: no call was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<&'static str>,
     /// Nothing smaller shows it in three tries; else time or calls were spent.
     pub is_complete: bool,
     /// What does not hold.
@@ -167,6 +176,11 @@ pub struct Minimal {
     pub afterwards: Vec<Record>,
     /// What was left, on each instance.
     pub reads: Vec<ReadBack>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Ends {
@@ -191,6 +205,8 @@ impl Minimal {
             calls: schedule.steps.len(),
             instances: schedule.used(),
             faults: schedule.steps.iter().filter(|step| step.fault.is_some()).count(),
+            upstream: played.upstream_faults.clone(),
+            fixed: spec.expect.fixed(),
             is_complete: false,
             violations: violations.to_vec(),
             schedule,
@@ -221,6 +237,7 @@ impl Verdict {
             reason: None,
             seed,
             rounds: 0,
+            void: 0,
             stopped: None,
             calls: Ends::default(),
             faults: BTreeMap::new(),
@@ -256,8 +273,9 @@ impl Verdict {
         for fault in played.records.iter().filter_map(|record| record.fault) {
             *self.faults.entry(fault.name()).or_default() += 1;
         }
-        if played.upstream_faults > 0 {
-            *self.faults.entry("upstream").or_default() += played.upstream_faults;
+        let upstream = played.upstream_faults.values().sum::<usize>();
+        if upstream > 0 {
+            *self.faults.entry("upstream").or_default() += upstream;
         }
     }
 

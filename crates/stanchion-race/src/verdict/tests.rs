@@ -58,6 +58,8 @@ pub(super) fn race_verdict(calls: usize) -> Verdict {
         calls: 2,
         instances: 1,
         faults: 0,
+        upstream: BTreeMap::new(),
+        fixed: None,
         is_complete: true,
         violations: vec![violation(2)],
         schedule: schedule.clone(),
@@ -104,6 +106,21 @@ the smallest schedule, over 5.1 ms:
 }
 
 #[test]
+fn the_faults_of_the_smallest_schedule_are_told_also_those_at_the_recorder() {
+    let mut verdict = race_verdict(2);
+    if let Some(minimal) = &mut verdict.minimal {
+        minimal.upstream.insert("lost-reply", 1);
+        minimal.fixed = Some("count");
+        minimal.schedule.steps[1].fault = Some(Fault::LostReply);
+        minimal.faults = 1;
+    }
+    let text = verdict.to_string();
+    assert!(text.contains("· minimal: 2 calls, 1 instance, 1 fault, 1 fault at the recorder ·"), "{text}");
+    assert!(text.contains("over 5.1 ms, with 1 lost-reply, 1 lost-reply at the recorder:\n"), "{text}");
+    assert!(text.ends_with("  no call was dropped: `count` is a fixed number for all of them together\n"), "{text}");
+}
+
+#[test]
 fn nothing_found_is_never_called_safe() {
     let mut verdict = sound_verdict();
     verdict.faults.insert("kill", 3);
@@ -115,6 +132,8 @@ RC101, reads at src/index.ts:54
 A race that was not found is not refuted: the schedules may have missed it.
 ";
     assert_eq!(verdict.to_string(), expected);
+    verdict.void = 2;
+    assert!(verdict.to_string().contains("20 schedules (2 others without an acknowledged call left out), with"));
     verdict.rounds = 1000;
     assert!(verdict.to_string().contains("p < 3/1000 (0.3 %), at 95 %"), "{verdict}");
     verdict.rounds = 7;

@@ -1,5 +1,6 @@
 //! The verdict on one screen.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::fate::{Fate, Fates};
@@ -82,7 +83,23 @@ impl fmt::Display for Minimal {
         if self.faults > 0 {
             write!(f, ", {}", plural(self.faults, "fault"))?;
         }
+        if !self.upstream.is_empty() {
+            write!(f, ", {} at the recorder", plural(self.upstream.values().sum(), "fault"))?;
+        }
         Ok(())
+    }
+}
+
+impl Minimal {
+    /// By name, those of its calls and those at the recorder.
+    fn faults_met(&self) -> String {
+        let mut of_calls: BTreeMap<&str, usize> = BTreeMap::new();
+        for fault in self.schedule.steps.iter().filter_map(|step| step.fault) {
+            *of_calls.entry(fault.name()).or_default() += 1;
+        }
+        let of_calls = of_calls.iter().map(|(name, count)| format!("{count} {name}"));
+        let upstream = self.upstream.iter().map(|(name, count)| format!("{count} {name} at the recorder"));
+        of_calls.chain(upstream).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -130,6 +147,10 @@ impl Verdict {
         }
         if self.outcome == Outcome::NothingFound {
             let mut text = self.total();
+            if self.void > 0 {
+                let void = plural(whole(self.void), "other");
+                text.push_str(&format!(" ({void} without an acknowledged call left out)"));
+            }
             if !self.faults.is_empty() {
                 text.push_str(&format!(", with {}", self.faults_met()));
             }
@@ -212,7 +233,9 @@ impl Verdict {
         let shown = &minimal.history[..minimal.history.len().min(CALLS_SHOWN)];
         let end = shown.iter().map(|record| record.ended_us).max().unwrap_or(0).max(1);
         let so_far = if minimal.is_complete { "" } else { " so far" };
-        lines.push(Line::plain(format!("the smallest schedule{so_far}, over {}:", time(end))));
+        let faults = minimal.faults_met();
+        let with = if faults.is_empty() { String::new() } else { format!(", with {faults}") };
+        lines.push(Line::plain(format!("the smallest schedule{so_far}, over {}{with}:", time(end))));
         let fates = Fates::new(self, &minimal.violations);
         let most = shown.iter().map(|record| record.n.to_string().len()).max().unwrap_or(0);
         for record in shown {
@@ -229,6 +252,11 @@ impl Verdict {
         }
         if minimal.history.len() > CALLS_SHOWN {
             lines.push(Line::plain(format!("  and {} more", minimal.history.len() - CALLS_SHOWN)));
+        }
+        if let Some(name) = minimal.fixed {
+            lines.push(Line::plain(format!(
+                "  no call was dropped: `{name}` is a fixed number for all of them together"
+            )));
         }
     }
 }

@@ -43,6 +43,15 @@ async fn processes_that_keep_their_own_notes_are_raced_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_creates_and_is_not_raced_is_told_beside_one_that_is() {
+    let auto = notes("two").await;
+    must_be(&auto.verdict, Outcome::NothingFound);
+    assert!(auto.spec.unwrap().contains("tool = \"add_note\""));
+    let told = auto.notes.iter().find(|note| note.starts_with("create_tag: not raced: "));
+    assert!(told.is_some_and(|note| note.contains("the listing is short")), "{:?}", auto.notes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whatever_cannot_be_told_is_inconclusive_with_its_reason() {
     let cases = [
         ("short", "20 things created one after the other are not all shown: the listing is short"),

@@ -59,18 +59,88 @@ async fn unknown_tools_and_unreadable_ends_are_told() {
     assert!(wrong.contains("already breaks `every`: 1 acknowledged, 0 kept, 1 lost"), "{wrong}");
 }
 
+/// The notes of `examples/target`, with more to say of the target and of the call.
+fn notes(how: &str, call: &str, expect: &str) -> String {
+    format!(
+        "version = 1\nname = \"x\"\nseed = 5\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"{}\", \"notes\", \"{{dir}}/notes\", \"{how}\"]\n\
+         [limits]\nseconds = 60\n[[call]]\ntool = \"add_note\"\narguments = {{ text = \"{{id}}\" }}\n{call}\n\
+         [read]\ntool = \"list_notes\"\n[expect]\nevery = \"{{id}}\"\n{expect}\n",
+        target()
+    )
+}
+
 /// It loses things, and nobody has to race for that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_target_that_is_not_deterministic_is_not_told_to_race() {
-    let text = format!(
-        "version = 1\nname = \"x\"\nseed = 5\n[target]\nkind = \"mcp-stdio\"\ncommand = [\"{}\", \"notes\", \"{{dir}}/notes\", \"forgets\"]\n\
-         [[call]]\ntool = \"add_note\"\narguments = {{ text = \"{{id}}\" }}\ntimes = 100\n[read]\ntool = \"list_notes\"\n[expect]\nevery = \"{{id}}\"\n",
-        target()
-    );
+    let text = notes("forgets", "times = 100", "");
     let verdict = run(&text).await;
     must_be(&verdict, Outcome::Inconclusive);
     let reason = verdict.reason.unwrap();
     assert!(reason.contains("100 calls one after the other break `every`, too"), "{reason}");
+}
+
+/// The same, so slow that the calls of a round cannot be made one after the other in the time there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_race_that_could_not_be_doubted_is_not_told_as_one() {
+    let text = |seconds: u64| {
+        format!(
+            "version = 1\nname = \"x\"\nseed = 5\n[target]\nkind = \"http\"\ncommand = [\"{}\", \"counter\", \"{{port}}\", \"{{dir}}/n\", \"slow\"]\n\
+             urls = [\"http://127.0.0.1:{{port}}\"]\ninstances = 1\n[limits]\nseconds = {seconds}\n[[call]]\nmethod = \"POST\"\npath = \"/\"\n\
+             times = 20\n[read]\npath = \"/\"\n[expect]\nsum = {{ select = \"/value\", is = \"before+acknowledged\" }}\n",
+            target()
+        )
+    };
+    for (seconds, expected) in [
+        (
+            4,
+            "`sum` was broken (sum is 16 instead of 20 (20 acknowledged, 0 unknown)), but whether that needs a race is not known: the same \
+             20 calls one after the other take longer than 4 s; raise limits.seconds",
+        ),
+        (60, "20 calls one after the other break `sum`, too"),
+    ] {
+        let verdict = run(&text(seconds)).await;
+        must_be(&verdict, Outcome::Inconclusive);
+        let reason = verdict.reason.unwrap();
+        assert!(reason.contains(expected), "{reason}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_share_nothing_are_told_to_and_do_not_race() {
+    for times in ["times = 1", "times = 20"] {
+        let verdict = run(&notes("private", times, "")).await;
+        must_be(&verdict, Outcome::Inconclusive);
+        let reason = verdict.reason.unwrap();
+        assert!(reason.contains("the instances do not share what they keep"), "{reason}");
+        assert!(reason.ends_with("or race one of them: `instances = 1`"), "{reason}");
+    }
+    let alone = notes("private", "", "").replace("[limits]", "instances = 1\n[limits]\nrounds = 3");
+    must_be(&run(&alone).await, Outcome::NothingFound);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_which_a_killed_process_does_not_start_again_is_what_readable_is_about() {
+    let kill = "times = 5\nfaults = [\"kill\"]\n[faults]\nchance = 0.5";
+    let text = |expect| notes("torn", kill, expect).replace("[limits]", "instances = 1\n[limits]");
+    let verdict = run(&text("readable = true")).await;
+    must_be(&verdict, Outcome::Race);
+    let violation = &verdict.found.as_ref().unwrap().violations[0];
+    assert_eq!(violation.expectation, "readable");
+    assert!(violation.what.contains("the process does not start again after it was killed: it ended"), "{verdict}");
+    assert!(violation.what.contains("half a note"), "{verdict}");
+    let verdict = run(&text("")).await;
+    must_be(&verdict, Outcome::Inconclusive);
+    let reason = verdict.reason.unwrap();
+    assert!(reason.contains("instance 0: the process does not start again after it was killed"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rounds_that_show_nothing_are_told_and_not_counted() {
+    let verdict = run(&notes("sound", "times = 1\nfaults = [\"lost-reply\"]\n[faults]\nchance = 0.5", "")).await;
+    must_be(&verdict, Outcome::NothingFound);
+    assert!(verdict.void > 0 && verdict.rounds > 0 && verdict.rounds + verdict.void == 20, "{verdict}");
+    assert_eq!((verdict.calls.unknown, verdict.faults.len()), (0, 0), "{verdict}");
+    assert_eq!(u64::try_from(verdict.calls.acknowledged), Ok(verdict.rounds), "{verdict}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

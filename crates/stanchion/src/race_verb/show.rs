@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use stanchion_race::{Comparison, Line, Minimal, Outcome, Tone, Verdict};
 
 use super::RaceArgs;
-use crate::exit::{escaped, print};
+use crate::exit::{escaped, print, say};
 use crate::output::{columns, is_coloured, replace};
 
 /// One run, or two to be compared.
@@ -37,8 +37,13 @@ impl Report {
             let Some(path) = path else { return Ok(()) };
             replace(path, text().as_bytes()).map_err(|e| format!("error: {} cannot be written: {e}", path.display()))
         };
-        if let Some(minimal) = self.minimal() {
-            put(&args.save, &|| minimal.schedule.to_json() + "\n")?;
+        match (self.minimal(), &args.save) {
+            (Some(minimal), _) => put(&args.save, &|| minimal.schedule.to_json() + "\n")?,
+            (None, Some(path)) => {
+                let old = if path.exists() { "; what is there is of an earlier run" } else { "" };
+                say(&escaped(&format!("note: no race, so no schedule was written to {}{old}", path.display())));
+            }
+            (None, None) => {}
         }
         put(&args.junit, &|| match self {
             Self::One(verdict) => verdict.to_junit(),

@@ -64,31 +64,34 @@ fn our_memory_server_does_not() {
     home.output(&["race", &spec]).exits(0).says("100 acknowledged in 5 schedules").says("is not refuted");
 }
 
-/// A server in JavaScript that keeps what it was given in its own memory, and writes all of it to one file: a lock around each call does
-/// not help two of them. `lies` says of every tool that it only reads.
-const FORGETFUL: &str = r#"
-const fs = require("fs"), [, , file, lies] = process.argv, mine = [];
-const tool = (name) => ({ name, inputSchema: { type: "object" }, annotations: lies ? { readOnlyHint: true } : {} });
+/// A server in JavaScript that reads a file, changes what it read and writes it back. `lies` says of every tool that it only reads; `private`
+/// never reads it again, but keeps all in its own memory.
+const CARELESS: &str = r#"
+const fs = require("fs"), [, , file, how] = process.argv, mine = [];
+const tool = (name) => ({ name, inputSchema: { type: "object" }, annotations: how === "lies" ? { readOnlyHint: true } : {} });
+const read = () => (fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : []);
+const say = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\n");
 require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) return;
-  let result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "forgetful", version: "1" } };
-  if (method === "tools/list") result = { tools: [tool("add"), tool("list")] };
-  if (method === "tools/call" && params.name === "add") {
-    mine.push(params.arguments.id);
-    fs.writeFileSync(file, JSON.stringify(mine));
-    result = { content: [] };
-  } else if (method === "tools/call") {
-    result = { content: [{ type: "text", text: fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "[]" }] };
-  }
-  process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\n");
+  if (method === "tools/list") return say(id, { tools: [tool("add"), tool("list")] });
+  if (method !== "tools/call") return say(id, { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "careless", version: "1" } });
+  if (params.name === "list") return say(id, { content: [{ type: "text", text: JSON.stringify(read()) }] });
+  const all = how === "private" ? mine : read();
+  all.push(params.arguments.id);
+  setTimeout(() => {
+    const staged = file + process.pid;
+    fs.writeFileSync(staged, JSON.stringify(all));
+    fs.renameSync(staged, file);
+    say(id, { content: [] });
+  }, 5);
 });
 "#;
 
-fn forgetful(home: &Home, node: &str, lies: &str) -> String {
-    let script = home.path("forgetful.js");
-    std::fs::write(&script, FORGETFUL).unwrap();
-    let file = spec(home, &[node, script.to_str().unwrap(), "{dir}/all.json", lies], 2);
+fn careless(home: &Home, node: &str, how: &str) -> String {
+    let script = home.path("careless.js");
+    std::fs::write(&script, CARELESS).unwrap();
+    let file = spec(home, &[node, script.to_str().unwrap(), "{dir}/all.json", how], 2);
     let text = std::fs::read_to_string(&file).unwrap();
     let text = text.replace("\"create_entities\"", "\"add\"").replace("\"read_graph\"", "\"list\"");
     let text = text
@@ -131,14 +134,40 @@ fn where_the_guard_cannot_help_it_says_so_and_the_guarded_run_decides() {
     let peers = peers_or_skip!();
     let home = Home::new();
     let node = peers.node().to_str().unwrap();
-    let spec = forgetful(&home, node, "");
+    // A lock does not help against a call that comes twice.
+    let spec = careless(&home, node, "twice");
+    let text = std::fs::read_to_string(&spec).unwrap();
+    let text = text.replace("[read]", "faults = [\"duplicate\"]\n[read]").replace("every =", "once =");
+    // stanchion-audit: ignore RC101, RC302 -- the folder is this test's own
+    std::fs::write(&spec, text).unwrap();
     home.output(&["race", &spec, "--through-guard"])
         .exits(1)
         .says("race found through the guard: memory")
         .says("The guard cannot help here")
-        .says("one process for all: `stanchion serve`");
-    let spec = forgetful(&home, node, "lies");
+        .says("delivered twice without a key");
+    let spec = careless(&home, node, "lies");
     home.output(&["race", &spec, "--through-guard"]).exits(1).says("The guard took no lock");
+    // Nor does it where nothing is shared, and nobody has to race for that.
+    let spec = careless(&home, node, "private");
+    home.output(&["race", &spec, "--through-guard"])
+        .exits(3)
+        .says("With the guard nothing can be said: round 0: the instances do not share what they keep");
+}
+
+#[test]
+fn a_schedule_that_was_saved_before_is_not_taken_for_one_of_a_run_that_found_nothing() {
+    let home = Home::new();
+    let spec = spec(&home, &[env!("CARGO_BIN_EXE_stanchion"), "--home", "{dir}", "memory"], 1);
+    let saved = home.path("race.json");
+    let saved = saved.to_str().unwrap();
+    let note = format!("note: no race, so no schedule was written to {saved}");
+    let said = home.output(&["race", &spec, "--save", saved]).exits(0).says(&note);
+    assert!(!said.err.contains("earlier run"), "{said:?}");
+    std::fs::write(saved, "old").unwrap();
+    home.output(&["race", &spec, "--save", saved])
+        .exits(0)
+        .says(&format!("{note}; what is there is of an earlier run"));
+    assert_eq!(std::fs::read_to_string(saved).unwrap(), "old");
 }
 
 #[test]

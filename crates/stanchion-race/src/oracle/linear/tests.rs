@@ -56,7 +56,7 @@ fn judged(spec: &Spec, rows: &[Row], before: Option<Value>, after: Option<Value>
         reads: after.iter().map(|json| Ok(answer(json))).collect(),
         read_us: after.iter().map(|_| (0, 0)).collect(),
         effects: Vec::new(),
-        upstream_faults: 0,
+        upstream_faults: std::collections::BTreeMap::new(),
         unclean: None,
     };
     judge(spec, &played)
