@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::event::Site;
 use super::value::{EventId, Origins, Scope as Vars, Value};
-use crate::hir::{Expr, FunctionId, Pattern, Stmt};
+use crate::hir::{Expr, FunctionId, Pattern, Stmt, Text};
 
 /// A call that is being followed.
 pub(super) struct Frame {
@@ -26,6 +26,9 @@ pub(super) struct Frame {
     pub(super) this: Option<Value>,
     pub(super) returned: Option<Value>,
     pub(super) deferred: Vec<(Expr, Rc<Vars>)>,
+    /// Parameters that are constants in this call, and whether a condition was decided by them.
+    pub(super) constants: Vec<Text>,
+    pub(super) decided: bool,
     /// For a context manager: what runs at its `yield`.
     pub(super) at_yield: Option<AtYield>,
 }
@@ -60,6 +63,8 @@ impl Frame {
             this,
             returned: None,
             deferred: Vec::new(),
+            constants: Vec::new(),
+            decided: false,
             at_yield: None,
         }
     }
