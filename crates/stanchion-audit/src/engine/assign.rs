@@ -37,6 +37,9 @@ impl Engine<'_> {
             Pattern::Nothing => {}
             Pattern::Name(name) => {
                 let depth = self.here.depth;
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.constants.retain(|constant| constant != name);
+                }
                 if self.is_local(name) {
                     if scope.vars.borrow().contains_key(name.as_str()) {
                         self.set_variable(scope, name, value);

@@ -7,6 +7,9 @@ use super::mark::Mark;
 use super::value::{Origins, Shape, Value};
 use crate::sql::{Assignment, Operand, Piece, Placeholder, Statement, Verb};
 
+/// What stands before a name in a statement.
+const SIGNS: [char; 3] = ['$', ':', '@'];
+
 /// What is bound to a statement's placeholders and holes.
 pub(super) struct Bound {
     pub(super) names: Vec<String>,
@@ -66,6 +69,12 @@ fn pieces(name: &str) -> (Vec<Piece>, Vec<String>) {
 }
 
 impl Bound {
+    /// What is bound by a name; some libraries want it with the mark that it has in the statement.
+    fn named(&self, name: &str) -> Option<Value> {
+        let marked = |value: &Value| SIGNS.iter().find_map(|sign| value.option(&format!("{sign}{name}")));
+        self.values.iter().find_map(|value| value.option(name).or_else(|| marked(value)))
+    }
+
     fn value(&self, operand: &Operand) -> Option<&Value> {
         match operand {
             Operand::Placeholder(Placeholder::Number(number)) => self.values.get((*number as usize).checked_sub(1)?),
@@ -83,8 +92,7 @@ impl Bound {
     pub(super) fn name(&self, operand: &Operand) -> String {
         match operand {
             Operand::Placeholder(Placeholder::Name(name)) => {
-                let found = self.values.iter().find_map(|value| value.option(name));
-                found.map_or_else(|| format!(":{name}"), |value| value.name.to_string())
+                self.named(name).map_or_else(|| format!(":{name}"), |value| value.name.to_string())
             }
             Operand::Placeholder(_) => {
                 self.value(operand).map_or_else(|| "?".to_owned(), |value| value.name.to_string())
@@ -99,7 +107,7 @@ impl Bound {
     pub(super) fn origins(&self, operand: &Operand) -> Origins {
         match operand {
             Operand::Placeholder(Placeholder::Name(name)) => {
-                self.values.iter().find_map(|value| value.option(name)).map(|v| v.deep_origins()).unwrap_or_default()
+                self.named(name).map(|value| value.deep_origins()).unwrap_or_default()
             }
             Operand::Other(parts) => parts.iter().fold(Origins::default(), |all, part| all.with(&self.origins(part))),
             Operand::Placeholder(_) => self.value(operand).map_or_else(|| self.rest.clone(), Value::deep_origins),

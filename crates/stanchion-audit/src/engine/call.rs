@@ -61,6 +61,7 @@ impl Engine<'_> {
             self.here.path.push((branch, 0));
             self.here.apart += 1;
         }
+        self.given = matches!(callee.shape, Shape::Func(_)).then(|| self.constants_among(&call.args));
         let back = self.invoke(&callee, args, call.is_new, span);
         if kept {
             self.here.path.truncate(path);
@@ -95,40 +96,10 @@ impl Engine<'_> {
         }
     }
 
-    fn fill(&mut self, place: &Expr, origins: &Origins, scope: &Rc<Vars>) {
-        if origins.is_empty() {
-            return;
-        }
-        match &place.kind {
-            ExprKind::Name(name) => {
-                if let Some((found, _)) = self.find(scope, name) {
-                    // What it began with is no longer there.
-                    let constant =
-                        matches!(found.value.shape, Shape::Num(_) | Shape::Str(_) | Shape::Bool(_) | Shape::Null);
-                    // Whoever has the same map sees it.
-                    if let Some(object) = found.value.object() {
-                        let part = Value::unknown(format_args!("{name}[]")).from(origins);
-                        self.add_to_field(object, "[]", part);
-                    }
-                    let filled = if constant { Value::unknown(name) } else { found.value };
-                    self.add_to_variable(scope, name, &filled.from(origins));
-                }
-            }
-            ExprKind::Member { of, name } => {
-                let of = self.eval(of, scope);
-                if let Some(object) = of.object() {
-                    let old = object.fields.borrow().get(name.as_str()).cloned();
-                    let new = old.unwrap_or_else(|| Value::joined(&[&of.name, ".", name])).from(origins);
-                    self.add_to_field(object, name, new);
-                }
-            }
-            _ => {}
-        }
-    }
-
     pub(super) fn invoke(&mut self, callee: &Value, args: Args, is_new: bool, span: Span) -> Value {
         let site = self.site(span);
         match &callee.shape {
+            Shape::Func(closure) if is_new => self.filled_by(&Rc::clone(closure), &callee.name, args, site),
             Shape::Func(closure) => self.call_closure(&Rc::clone(closure), args, site),
             Shape::Class(file, class) => {
                 let name = callee.name.to_string();
@@ -228,6 +199,7 @@ impl Engine<'_> {
 
     fn call_with(&mut self, closure: &Rc<Closure>, args: Args, site: Site, at_yield: Option<AtYield>) -> Value {
         let Closure { file, function, .. } = **closure;
+        let given = self.given.take();
         let Some(found) = self.module(file).functions.get(function) else { return Value::unknown("$") };
         let again = self.frames.iter().filter(|frame| (frame.file, frame.function) == (file, function)).count();
         if self.frames.len() >= CALLS_DEEP || again > 1 || !self.step() {
@@ -245,12 +217,12 @@ impl Engine<'_> {
             return Value::of(object.into(), format_args!("with {}", found.name));
         }
         // What runs while a module is loaded runs again when others are there: a script's `main`.
-        if !self.here.early {
-            self.visited.insert((file, function));
-        }
+        let is_new = !self.here.early && self.visited.insert((file, function));
         let scope = self.new_scope(&closure.scope);
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
-        let frame = Frame { at_yield, guards, depth, ..Frame::new(file, function, site, closure.this.clone()) };
+        let constants = Self::constants_of(found, &args, given);
+        let frame =
+            Frame { at_yield, guards, depth, constants, ..Frame::new(file, function, site, closure.this.clone()) };
         self.frames.push(frame);
         let present = self.here.present.len();
         let (conditions, asking) = (self.here.conditions.len(), std::mem::take(&mut self.here.asking));
@@ -275,6 +247,10 @@ impl Engine<'_> {
             self.give_back(&lock, true, site.span);
         }
         let mut frame = self.frames.pop();
+        // What the caller has left out is still to be seen.
+        if is_new && frame.as_ref().is_some_and(|frame| frame.decided) {
+            self.visited.remove(&(file, function));
+        }
         let left = frame.as_mut().map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
         self.left_behind(left, &scope);
         self.gone_on(frame.as_ref());

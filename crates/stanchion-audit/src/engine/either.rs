@@ -4,19 +4,19 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
-use super::value::{Origins, Shape, Value};
+use super::value::{Object, Origins, Shape, Value};
 use crate::hir::Span;
 
 /// Classes of which one variable can be.
 pub(super) const EITHER_MOST: usize = 4;
 
-/// Objects of different classes, if these are such; the later one of each class counts.
+/// Objects of different classes, or of none and made by different code, if these are such; the later one of each counts.
 pub(super) fn either(one: &Value, other: &Value) -> Option<Rc<[Value]>> {
     fn add(value: &Value, all: &mut Vec<Value>) -> bool {
-        let class = |value: &Value| value.object().and_then(|object| object.class);
+        let made = |object: &Object| (object.class, object.place);
         match &value.shape {
-            Shape::Object(object) if object.class.is_some() => {
-                match all.iter_mut().find(|old| class(old) == object.class) {
+            Shape::Object(object) if object.class.is_some() || object.place.is_some() => {
+                match all.iter_mut().find(|old| old.object().map(made) == Some(made(object))) {
                     Some(old) => *old = value.clone(),
                     None => all.push(value.clone()),
                 }

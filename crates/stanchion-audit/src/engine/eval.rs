@@ -101,6 +101,9 @@ impl Engine<'_> {
                 }
             }
             ExprKind::Cond { test, then, other } => {
+                if let Some(holds) = self.known_to_hold(test, scope) {
+                    return self.eval(if holds { then } else { other }, scope);
+                }
                 let asked = self.asked(test, scope);
                 // Two systems have two kinds of locks; a server runs on one of them.
                 if Words::is_one(&self.words().elsewhere, &asked.name) {

@@ -9,7 +9,7 @@ use super::arms::Assigned;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
-use crate::hir::{Arm, DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
+use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,6 +186,9 @@ impl Engine<'_> {
     }
 
     fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        if let Some(holds) = self.known_to_hold(cond, scope) {
+            return self.block(if holds { then } else { other }, scope);
+        }
         // What a condition binds (`let … else`, `:=`) is seen after it as well.
         let held = self.here.held.len();
         self.here.deciding += 1;
@@ -339,58 +342,6 @@ impl Engine<'_> {
         self.block(&found.otherwise, &inner);
         // A loop without a condition ends only by leaving.
         if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }
-    }
-
-    /// Every arm of a `switch` or `match`, and what its body comes to.
-    pub(super) fn each_arm<T>(
-        &mut self,
-        subject: &Value,
-        arms: &[Arm],
-        scope: &Rc<Vars>,
-        body: fn(&mut Self, &[Stmt], &Rc<Vars>) -> T,
-        ends: fn(&T) -> Flow,
-    ) -> Vec<T> {
-        let (guard, branch) = (subject.deep_origins(), self.new_branch());
-        let (mut all, mut assigned) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
-        for (index, arm) in arms.iter().enumerate() {
-            let number = u16::try_from(index).unwrap_or(u16::MAX);
-            let inner = self.inside(scope);
-            let (done, made) = self.one_arm(branch, number, &guard, |engine| {
-                // Guards use what is bound.
-                if let Some(binds) = &arm.binds {
-                    engine.assign(binds, subject, &inner, true);
-                }
-                for test in &arm.tests {
-                    engine.eval(test, &inner);
-                }
-                body(engine, &arm.body, &inner)
-            });
-            assigned.push((ends(&done), made));
-            all.push(done);
-        }
-        let has_default = arms.iter().any(|arm| arm.tests.is_empty());
-        self.behind(assigned, has_default && !arms.iter().any(|arm| arm.falls_through));
-        all
-    }
-
-    fn switch(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Flow {
-        let subject = self.eval(subject, scope);
-        let ends = self.each_arm(&subject, arms, scope, Self::block, |flow| *flow);
-        let has_default = arms.iter().any(|arm| arm.tests.is_empty());
-        if !has_default || ends.is_empty() {
-            return Flow::Next;
-        }
-        // Only in JavaScript `break` ends the arm and not the loop.
-        let stays = |end: &Flow| match end {
-            Flow::Next => true,
-            Flow::Skips => is_javascript(self.language(self.file())),
-            Flow::Leaves => false,
-        };
-        match ends.iter().all(|end| *end == Flow::Leaves) {
-            true => Flow::Leaves,
-            false if ends.iter().any(stays) => Flow::Next,
-            false => Flow::Skips,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::arms::Assigned;
 use super::event::Site;
 use super::value::{EventId, Origins, Scope as Vars, Value};
-use crate::hir::{Expr, FunctionId, Pattern, Stmt};
+use crate::hir::{Expr, FunctionId, Pattern, Stmt, Text};
 
 /// A call that is being followed.
 pub(super) struct Frame {
@@ -29,6 +29,9 @@ pub(super) struct Frame {
     /// What was assigned by ways through it that have left already.
     pub(super) left: Assigned,
     pub(super) deferred: Vec<(Expr, Rc<Vars>)>,
+    /// Parameters that are constants in this call, and whether a condition was decided by them.
+    pub(super) constants: Vec<Text>,
+    pub(super) decided: bool,
     /// For a context manager: what runs at its `yield`.
     pub(super) at_yield: Option<AtYield>,
 }
@@ -64,6 +67,8 @@ impl Frame {
             returned: None,
             left: Vec::new(),
             deferred: Vec::new(),
+            constants: Vec::new(),
+            decided: false,
             at_yield: None,
         }
     }

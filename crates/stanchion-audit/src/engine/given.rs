@@ -71,6 +71,38 @@ impl Engine<'_> {
         }
     }
 
+    /// What is given by reference derives from this now.
+    pub(super) fn fill(&mut self, place: &Expr, origins: &Origins, scope: &Rc<Vars>) {
+        if origins.is_empty() {
+            return;
+        }
+        match &place.kind {
+            ExprKind::Name(name) => {
+                if let Some((found, _)) = self.find(scope, name) {
+                    // What it began with is no longer there.
+                    let constant =
+                        matches!(found.value.shape, Shape::Num(_) | Shape::Str(_) | Shape::Bool(_) | Shape::Null);
+                    // Whoever has the same map sees it.
+                    if let Some(object) = found.value.object() {
+                        let part = Value::unknown(format_args!("{name}[]")).from(origins);
+                        self.add_to_field(object, "[]", part);
+                    }
+                    let filled = if constant { Value::unknown(name) } else { found.value };
+                    self.add_to_variable(scope, name, &filled.from(origins));
+                }
+            }
+            ExprKind::Member { of, name } => {
+                let of = self.eval(of, scope);
+                if let Some(object) = of.object() {
+                    let old = object.fields.borrow().get(name.as_str()).cloned();
+                    let new = old.unwrap_or_else(|| Value::joined(&[&of.name, ".", name])).from(origins);
+                    self.add_to_field(object, name, new);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// `text.trim().trim()`: it is what it was after the first one.
     pub(super) fn done_twice(&self, callee: &str) -> Option<Rc<str>> {
         let (of, method) = callee.rsplit_once('.')?;

@@ -117,6 +117,9 @@ impl Engine<'_> {
             self.give_back(&Rc::clone(lock), true, span);
             return Value::null();
         }
+        if let Some(back) = self.of_function(of, name, &args, span) {
+            return back;
+        }
         // Only of an object of functions this is a method.
         if let ("get", Some((_, key))) = (name, args.first())
             && let Some(one) = any_function(of, &key.origins)

@@ -14,6 +14,7 @@ mod call;
 mod caught;
 mod class;
 mod condition;
+mod decided;
 mod declare;
 mod either;
 mod eval;
@@ -37,9 +38,11 @@ mod name;
 mod object;
 mod promise;
 mod query;
+mod receiver;
 mod returned;
 mod row;
 mod run;
+mod switch;
 mod table;
 mod undo;
 mod value;
@@ -206,6 +209,8 @@ pub(crate) struct Engine<'p> {
     changes: Vec<arms::Change>,
     /// What this trace has assigned to things that outlive it.
     kept: Vec<arms::Kept>,
+    /// Which arguments of the call that comes next are constants.
+    given: Option<Vec<bool>>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -294,6 +299,7 @@ impl<'p> Engine<'p> {
             resolved: BTreeMap::new(),
             changes: Vec::new(),
             kept: Vec::new(),
+            given: None,
             here: Here::default(),
             frames: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Objects and structs as they are written.
 
 use std::rc::Rc;
+use std::slice::from_ref;
 
 use super::Engine;
 use super::name::{Joined, joined, word};
@@ -39,7 +40,9 @@ impl Engine<'_> {
                 None => {
                     // `...other`: its fields are ours now.
                     origins = origins.with(&value.deep_origins());
-                    if let Some(other) = value.object() {
+                    let several =
+                        if let Shape::Either(several) = &value.shape { &several[..] } else { from_ref(&value) };
+                    for other in several.iter().filter_map(Value::object) {
                         let copied = other.fields.borrow().clone();
                         object.fields.borrow_mut().extend(copied);
                     }
@@ -63,6 +66,9 @@ impl Engine<'_> {
             object.class = self.class_named(of, scope);
             object.shared = object.class.is_some();
             self.note_made(&object);
+        }
+        if object.class.is_none() && object.fields.borrow().values().any(|field| field.closure().is_some()) {
+            object.place = Some(self.site(span));
         }
         let shape = Shape::from(object);
         match of {

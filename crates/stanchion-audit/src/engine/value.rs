@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+use super::event::Site;
 use super::name::{cut, joined, named, word};
 use super::table::Table;
 use crate::hir::{ClassId, FunctionId};
@@ -90,7 +91,7 @@ pub(crate) enum Shape {
     Func(Rc<Closure>),
     Class(usize, ClassId),
     Object(Rc<Object>),
-    /// One of several objects of different classes, or their methods of one name.
+    /// One of several objects that are made differently, or their methods of one name.
     Either(Rc<[Value]>),
     /// A file of the program.
     File(usize),
@@ -145,6 +146,8 @@ pub(crate) struct Object {
     pub(crate) fields: Rc<Fields>,
     /// It lives longer than a call: an instance of a class, or something at the top of a module.
     pub(crate) shared: bool,
+    /// Where it was made, if it has functions and no class: what a factory makes has the same ones each time.
+    pub(crate) place: Option<Site>,
 }
 
 impl From<Object> for Shape {
@@ -155,7 +158,7 @@ impl From<Object> for Shape {
 
 impl Object {
     pub(crate) fn new(shared: bool) -> Self {
-        Self { class: None, api: None, fields: Rc::default(), shared }
+        Self { class: None, api: None, fields: Rc::default(), shared, place: None }
     }
 }
 
@@ -364,7 +367,11 @@ impl Value {
 
     /// A field of an object literal, for options.
     pub(crate) fn option(&self, name: &str) -> Option<Value> {
-        self.object().and_then(|object| object.fields.borrow().get(name).cloned())
+        match &self.shape {
+            Shape::Object(object) => object.fields.borrow().get(name).cloned(),
+            Shape::Either(several) => several.iter().find_map(|one| one.object()?.fields.borrow().get(name).cloned()),
+            _ => None,
+        }
     }
 
     /// All that it derives from, also by its fields.

@@ -76,6 +76,9 @@ pub(crate) struct Words {
     pub(crate) asks: Vec<String>,
     /// Conditions, as they are named, that hold on another system than a server's.
     pub(crate) elsewhere: Vec<String>,
+    /// Methods of functions: one with its receiver, and a call with one.
+    pub(crate) binds: Vec<String>,
+    pub(crate) calls: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -118,6 +121,8 @@ impl Words {
             (&mut self.tidies, &more.tidies),
             (&mut self.asks, &more.asks),
             (&mut self.elsewhere, &more.elsewhere),
+            (&mut self.binds, &more.binds),
+            (&mut self.calls, &more.calls),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

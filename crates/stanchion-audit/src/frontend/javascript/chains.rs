@@ -21,17 +21,27 @@ impl<'t> Lower<'t> {
     pub(super) fn postfix(&mut self, node: Node<'t>) -> Expr {
         let mut links = Vec::new();
         let mut base = node;
+        // How many links stand outside of the innermost brackets.
+        let mut outside = 0;
         while !self.is_whole(base)
             && let Some(inner) = inner(base)
         {
             links.push(base);
             base = bare(inner);
+            outside = if base == inner { outside } else { links.len() };
         }
+        // The JavaScript grammar takes `await (0, f)(x)` for a call of `await`.
+        let awaits = base.kind() == "identifier" && self.text(base) == "await";
+        let awaited = if awaits { links.pop_if(|last| last.kind() == "call_expression") } else { None };
         let depth = self.depth;
         let kept = links.len().min(self.room().max(1));
         let (kept, lost) = links.split_at(kept);
         self.depth = depth + u32::try_from(kept.len()).unwrap_or_default();
-        let mut value = if links.is_empty() { self.whole(node) } else { self.expr(base) };
+        let mut value = match awaited {
+            Some(awaited) => self.sequence(field(awaited, "arguments").unwrap_or(awaited)),
+            None if links.is_empty() => self.whole(node),
+            None => self.expr(base),
+        };
         if !lost.is_empty() {
             let mut parts = vec![value];
             for link in lost.iter().rev() {
@@ -39,11 +49,18 @@ impl<'t> Lower<'t> {
             }
             value = expr(ExprKind::Other(parts), span(node));
         }
-        for link in kept.iter().rev() {
+        let mut awaits = awaited.is_some();
+        for (index, link) in kept.iter().enumerate().rev() {
+            if awaits && index < outside {
+                (value, awaits) = (wait(value), false);
+            }
             self.depth = self.depth.saturating_sub(1);
             value = self.link(*link, value);
         }
         self.depth = depth;
+        if awaits {
+            value = wait(value);
+        }
         value
     }
 
@@ -145,6 +162,10 @@ impl<'t> Lower<'t> {
         let args = vec![Arg { name: None, value: self.expr(template) }];
         tag(callee, args, span(node))
     }
+}
+
+fn wait(of: Expr) -> Expr {
+    Expr { span: of.span, kind: ExprKind::Await(Box::new(of)) }
 }
 
 /// What the last link of a chain is applied to.

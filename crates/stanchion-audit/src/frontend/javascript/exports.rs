@@ -5,6 +5,7 @@
 
 use tree_sitter::Node;
 
+use super::imports::helper;
 use super::patterns::names;
 use super::{Lower, bare, expr, field, has, kids, name, stmt};
 use crate::frontend::tree::span;
@@ -211,7 +212,8 @@ impl<'t> Lower<'t> {
         if !self.is_common || node.kind() != "call_expression" {
             return false;
         }
-        let is_star = field(node, "function").is_some_and(|function| self.text(function).ends_with("__exportStar"));
+        let is_star =
+            field(node, "function").is_some_and(|function| helper(self.text(function)).ends_with("__exportStar"));
         let module = field(node, "arguments")
             .filter(|_| is_star)
             .and_then(|args| kids(args).first().copied())
@@ -221,6 +223,54 @@ impl<'t> Lower<'t> {
             self.export("*", "*", Some(module));
         }
         module.is_some()
+    }
+
+    /// `Object.defineProperty(exports, "name", {get: () => module.name})`, as compilers pass on what they import.
+    pub(super) fn export_defined(&mut self, node: Node<'t>, out: &mut Vec<Stmt>) -> bool {
+        let Some((key, value)) = self.defined(node) else { return false };
+        let value = bare(value);
+        if let Some((module, of)) = self.member_of_import(value) {
+            self.export(&key, &of, Some(module));
+        } else if value.kind() == "identifier" {
+            self.export(&key, self.text(value), None);
+        } else {
+            let local = format!("exports.{key}");
+            let value = self.named(value, &key);
+            self.set(&local, value, node, out);
+            self.export(&key, &local, None);
+        }
+        true
+    }
+
+    /// The name that is defined on `exports`, and its value: one that is given, or what its getter returns.
+    fn defined(&self, node: Node<'t>) -> Option<(String, Node<'t>)> {
+        let is_it = self.is_common
+            && node.kind() == "call_expression"
+            && self.text(field(node, "function")?) == "Object.defineProperty";
+        let args = if is_it { kids(field(node, "arguments")?) } else { Vec::new() };
+        let [of, key, how, ..] = args.as_slice() else { return None };
+        if !matches!(self.text(*of), "exports" | "module.exports") || key.kind() != "string" || how.kind() != "object" {
+            return None;
+        }
+        let value = kids(*how).into_iter().find_map(|part| match part.kind() {
+            "pair" => match self.key(field(part, "key")?)?.as_str() {
+                "value" => field(part, "value"),
+                "get" => returned(bare(field(part, "value")?)),
+                _ => None,
+            },
+            "method_definition" if self.key(field(part, "name")?)? == "get" => returned(part),
+            _ => None,
+        })?;
+        Some((self.string(*key), value))
+    }
+
+    /// `module.name`, where this is a module that was loaded: which one, and the name.
+    fn member_of_import(&self, value: Node<'t>) -> Option<(String, String)> {
+        let of = field(value, "object").filter(|_| value.kind() == "member_expression")?;
+        let local = self.text(of);
+        let (_, import) = self.imports.iter().find(|(_, import)| import.local == local)?;
+        let name = self.text(field(value, "property")?).to_owned();
+        (import.what == Imported::Module).then(|| (import.module.clone(), name))
     }
 
     /// Whether `var a = exports = module.exports = value` makes this variable the export; then gives the value.
@@ -237,5 +287,17 @@ impl<'t> Lower<'t> {
             self.export("default", local, None);
         }
         inner
+    }
+}
+
+/// What a function does nothing but return.
+fn returned(function: Node<'_>) -> Option<Node<'_>> {
+    let body = field(function, "body")?;
+    if body.kind() != "statement_block" {
+        return Some(body);
+    }
+    match kids(body).as_slice() {
+        [only] if only.kind() == "return_statement" => kids(*only).first().copied(),
+        _ => None,
     }
 }

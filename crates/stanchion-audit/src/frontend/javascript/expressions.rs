@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::functions::bound_name;
 use super::{Lower, bare, expr, field, kids, name};
 use crate::frontend::tree::span;
-use crate::hir::{Call, Expr, ExprKind, Pattern, Stmt, Text};
+use crate::hir::{Call, Expr, ExprKind, Pattern, Stmt, StmtKind, Text};
 
 impl<'t> Lower<'t> {
     pub(super) fn expr(&mut self, node: Node<'t>) -> Expr {
@@ -22,6 +22,7 @@ impl<'t> Lower<'t> {
         match node.kind() {
             "call_expression" | "member_expression" | "subscript_expression" => self.postfix(node),
             "binary_expression" => self.binary(node),
+            "sequence_expression" => self.sequence(node),
             "class" | "class_declaration" => self.class_value(node, ""),
             "arrow_function"
             | "function_expression"
@@ -88,6 +89,22 @@ impl<'t> Lower<'t> {
 
     pub(super) fn exprs(&mut self, node: Node<'t>) -> Vec<Expr> {
         kids(node).into_iter().map(|kid| self.expr(kid)).collect()
+    }
+
+    /// `(a, b)`: the last of them, after the others. Compilers write `(0, module.name)(…)` for a call without a receiver.
+    pub(super) fn sequence(&mut self, node: Node<'t>) -> Expr {
+        let parts = kids(node);
+        let Some((last, before)) = parts.split_last() else { return expr(ExprKind::Other(Vec::new()), span(node)) };
+        let does = |part: &Node<'t>| !matches!(bare(*part).kind(), "number" | "string" | "identifier" | "undefined");
+        let before: Vec<_> = before.iter().copied().filter(does).collect();
+        let mut body = Vec::new();
+        self.effects(&before, &mut body);
+        let last = self.expr(*last);
+        if body.is_empty() {
+            return last;
+        }
+        body.push(Stmt { span: last.span, kind: StmtKind::Expr(last) });
+        expr(ExprKind::Block(body), span(node))
     }
 
     fn construct(&mut self, node: Node<'t>) -> Option<ExprKind> {

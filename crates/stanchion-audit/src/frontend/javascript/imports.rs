@@ -141,11 +141,16 @@ impl<'t> Lower<'t> {
         if value.kind() != "call_expression" {
             return None;
         }
-        let function = self.text(field(value, "function")?);
-        let function = function.rsplit_once('.').map_or(function, |(_, last)| last);
+        let function = helper(self.text(field(value, "function")?));
         let first = kids(field(value, "arguments")?).first().copied()?;
         WRAPPERS.contains(&function).then(|| self.loaded(first))?
     }
+}
+
+/// The name of a compiler's helper that is called as `tslib.__name` or `(0, tslib.__name)`.
+pub(super) fn helper(callee: &str) -> &str {
+    let callee = callee.trim_end_matches([')', ' ']);
+    callee.rsplit(['.', ',', '(', ' ']).next().unwrap_or(callee)
 }
 
 fn imported(name: String) -> Imported {

@@ -206,7 +206,7 @@ impl<'t> Lower<'t> {
                         out.push(stmt(StmtKind::Delete(gone), node));
                     }
                 }
-                _ if self.export_all(node) => {}
+                _ if self.export_all(node) || self.export_defined(node, out) => {}
                 _ => {
                     let kind = match self.expr(node) {
                         Expr { kind: ExprKind::Assign { to, value, op }, .. } => {

@@ -123,3 +123,30 @@ fn common_js_exports() {
 fn exports_is_a_common_word_outside_common_js() {
     exported("import 'x'; const exports = f(); exports.a = 1", "", "exports = f()\nexports.a = 1");
 }
+
+#[test]
+fn what_is_passed_on_by_a_getter_is_exported() {
+    exported(
+        "const m = require('./m'); Object.defineProperty(exports, 'a', { enumerable: true, get: function () { return m.b; } })",
+        "a = ./m:b",
+        "",
+    );
+    exported(
+        "Object.defineProperty(exports, '__esModule', { value: true }); Object.defineProperty(exports, 'c', { get: () => d.e.f })",
+        "__esModule = exports.__esModule, c = exports.c",
+        "exports.__esModule = true\nexports.c = d.e.f",
+    );
+    exported("Object.defineProperty(module.exports, 'a', { get() { return b } })", "a = b", "");
+    exported(
+        "Object.defineProperty(a, 'b', { value: c }); Object.defineProperty(exports, d, { value: c })",
+        "",
+        "Object.defineProperty(a, \"b\", {value: c})\nObject.defineProperty(exports, d, {value: c})",
+    );
+}
+
+#[test]
+fn helpers_behind_a_comma_are_the_same_helpers() {
+    exported("(0, tslib_1.__exportStar)(require('m'), exports)", "* = m:*", "");
+    let module = module(Dialect::JavaScript, "const a = (0, tslib_1.__importStar)(require('a'))");
+    assert_eq!(imports(&module), "a = a:*");
+}

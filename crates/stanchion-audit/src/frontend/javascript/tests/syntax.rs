@@ -3,6 +3,15 @@ use crate::frontend::Dialect;
 use crate::frontend::show::inline as show;
 
 #[test]
+fn a_sequence_is_its_last_part_after_the_others() {
+    same("(0, m.f)(a); x = (1, b); y = (c = d, e())", "m.f(a)\nx = b\ny = { c = d; e() }");
+    same(
+        "async () => { await (0, m.f)(a).g(b); c = (await (0, d)(1)).e; f(await (g ? h : i)(2)) }",
+        "async fn () { await m.f(a).g(b); c = (await d(1)).e; f(await (g ? h : i)(2)) }",
+    );
+}
+
+#[test]
 fn functions_of_every_form() {
     same("function f(a) { return a }", "fn f(a) { return a }");
     same("const f = x => x, g = async () => { await h() }", "f = fn f(x) { return x }\ng = async fn g() { await h() }");
@@ -159,7 +168,7 @@ fn assignments() {
     same("[a, b.c, ...d] = e; ({ f, g: h[0], i = 1 } = j)", "[a, b.c, ...d] = e\n{f: f, g: h[0], i: i} = j\ni ??= 1");
     same("let a, { b, ...c } = d", "a = null\n{b: b, : ...c} = d");
     same("while ((m = r.exec(s)) !== null) f(m)", "loop while ((m = r.exec(s)) != null) { f(m) }");
-    same("delete a.b; void f(); x = (delete c[d], void 0)", "delete a.b\nvoid f()\nx = other(delete c[d], null)");
+    same("delete a.b; void f(); x = (delete c[d], void 0)", "delete a.b\nvoid f()\nx = { delete c[d]; null }");
 }
 
 #[test]
@@ -171,7 +180,7 @@ fn operators() {
         "x = (typeof a == \"b\")\ny = (k in o)\nz = (p instanceof Q)",
     );
     same("x = -1 + a * 2", "x = (-1 + (a * 2))");
-    same("a(), b(); x = (c(), d)", "a()\nb()\nx = other(c(), d)");
+    same("a(), b(); x = (c(), d)", "a()\nb()\nx = { c(); d }");
     same(
         "class A { #x; static is(o) { return #x in o } }",
         "class A() { #x; static fn is(o) { return (\"#x\" in o) } }",

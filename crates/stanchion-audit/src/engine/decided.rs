@@ -1,0 +1,141 @@
+//! Conditions that the caller has decided: `place("token")`, and there `kind === "token" ? … : …`.
+
+use std::iter::repeat;
+use std::rc::Rc;
+
+use super::Engine;
+use super::call::Args;
+use super::value::{Scope as Vars, Shape, Value};
+use crate::hir::{Arg, Arm, Expr, ExprKind, Function, Param, Pattern, Text};
+
+/// Conditions inside of conditions.
+const DEEP: u32 = 8;
+
+impl Engine<'_> {
+    /// Which of these arguments are the same in every run of this call: constants as they are written, and parameters for
+    /// which the present function was given such.
+    pub(super) fn constants_among(&self, args: &[Arg]) -> Vec<bool> {
+        let known = args.iter().take_while(|arg| !matches!(arg.value.kind, ExprKind::Spread(_)));
+        known.map(|arg| is_literal(&arg.value) || self.is_constant(&arg.value)).collect()
+    }
+
+    fn is_constant(&self, expr: &Expr) -> bool {
+        let ExprKind::Name(name) = &expr.kind else { return false };
+        self.frames.last().is_some_and(|frame| frame.constants.contains(name))
+    }
+
+    /// Takes the chosen way only. Of the present function not all is seen with this call.
+    fn chosen<T>(&mut self, which: Option<T>) -> Option<T> {
+        if which.is_some()
+            && let Some(frame) = self.frames.last_mut()
+        {
+            frame.decided = true;
+        }
+        which
+    }
+
+    /// Whether a condition holds, if the caller has decided that.
+    pub(super) fn known_to_hold(&mut self, cond: &Expr, scope: &Rc<Vars>) -> Option<bool> {
+        if self.frames.last().is_none_or(|frame| frame.constants.is_empty()) {
+            return None;
+        }
+        let holds = self.holds(cond, scope, DEEP);
+        self.chosen(holds)
+    }
+
+    fn holds(&self, cond: &Expr, scope: &Rc<Vars>, deep: u32) -> Option<bool> {
+        let deep = deep.checked_sub(1)?;
+        match &cond.kind {
+            ExprKind::Unary { op, of } if op == "!" || op == "not" => self.holds(of, scope, deep).map(|holds| !holds),
+            ExprKind::Binary { op, left, right } => match op.as_str() {
+                "&&" => match self.holds(left, scope, deep)? {
+                    true => self.holds(right, scope, deep),
+                    false => Some(false),
+                },
+                "||" => match self.holds(left, scope, deep)? {
+                    true => Some(true),
+                    false => self.holds(right, scope, deep),
+                },
+                "==" | "!=" if self.is_constant(left) || self.is_constant(right) => {
+                    let same = same(&self.constant_of(left, scope)?, &self.constant_of(right, scope)?)?;
+                    Some(same == (op == "=="))
+                }
+                _ => None,
+            },
+            ExprKind::Name(_) => match self.constant_of(cond, scope)?.shape {
+                Shape::Bool(is) => Some(is),
+                Shape::Null => Some(false),
+                Shape::Str(text) => Some(!text.is_empty()),
+                Shape::Num(number) => Some(number != 0.0),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value of a constant as it is written, or of a parameter that is one here.
+    fn constant_of(&self, expr: &Expr, scope: &Rc<Vars>) -> Option<Value> {
+        Some(match &expr.kind {
+            ExprKind::Name(name) if self.is_constant(expr) => scope.find(name)?.0.value,
+            ExprKind::Str(text) => Value::text(text),
+            ExprKind::Num(text) => Value::of(text.parse().map_or(Shape::Unknown, Shape::Num), text),
+            ExprKind::Bool(is) => Value::of(Shape::Bool(*is), is),
+            ExprKind::Null => Value::null(),
+            _ => return None,
+        })
+    }
+
+    /// The arm of a `switch` that is taken, if the caller has decided that; behind the last one if it is none.
+    pub(super) fn decided_arm(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Option<usize> {
+        if !self.is_constant(subject) || arms.iter().any(|arm| arm.binds.is_some()) {
+            return None;
+        }
+        let value = self.constant_of(subject, scope)?;
+        let mut taken = arms.iter().position(|arm| arm.tests.is_empty()).unwrap_or(arms.len());
+        for (index, arm) in arms.iter().enumerate().rev() {
+            for test in &arm.tests {
+                if same(&value, &self.constant_of(test, scope)?)? {
+                    taken = index;
+                }
+            }
+        }
+        self.chosen(Some(taken))
+    }
+
+    /// Parameters that are constants in this call. Those that are not given have the value that is written for them.
+    pub(super) fn constants_of(function: &Function, args: &Args, given: Option<Vec<bool>>) -> Vec<Text> {
+        let Some(given) = given else { return Vec::new() };
+        let given: Vec<_> = args.iter().map(|(name, _)| name).zip(given.into_iter().chain(repeat(false))).collect();
+        let mut in_order = given.iter().filter(|(name, _)| name.is_none());
+        let mut is_one = |param: &Param| {
+            let Pattern::Name(name) = &param.pattern else {
+                in_order.next();
+                return None;
+            };
+            let by_name = given.iter().find(|(keyword, _)| keyword.as_deref() == Some(name));
+            let constant = match by_name.or_else(|| in_order.next()) {
+                Some((_, constant)) => *constant,
+                None => param.default.as_ref().is_some_and(is_literal),
+            };
+            constant.then(|| name.clone())
+        };
+        function.params.iter().take_while(|param| !param.is_rest).filter_map(&mut is_one).collect()
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Str(_) | ExprKind::Num(_) | ExprKind::Bool(_) | ExprKind::Null)
+}
+
+/// Whether two constants are equal; languages differ in what they say of different types.
+fn same(one: &Value, other: &Value) -> Option<bool> {
+    match (&one.shape, &other.shape) {
+        (Shape::Str(one), Shape::Str(other)) => Some(one == other),
+        (Shape::Num(one), Shape::Num(other)) => Some(one == other),
+        (Shape::Bool(one), Shape::Bool(other)) => Some(one == other),
+        (Shape::Null, Shape::Null) => Some(true),
+        (Shape::Null, Shape::Str(_) | Shape::Num(_) | Shape::Bool(_)) => Some(false),
+        (Shape::Str(_) | Shape::Num(_) | Shape::Bool(_), Shape::Null) => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,58 @@
+//! Functions with a receiver that somebody else has chosen: `method.bind(object)`, `new Maker()`.
+
+use std::rc::Rc;
+
+use super::call::Args;
+use super::value::{Closure, Object, Shape, Value};
+use super::{Engine, Site};
+use crate::hir::Span;
+use crate::models::Words;
+
+impl Engine<'_> {
+    /// A method of a function: `of.bind(receiver)`, `of.call(receiver, …)`.
+    pub(super) fn of_function(&mut self, of: &Value, name: &str, args: &Args, span: Span) -> Option<Value> {
+        let words = self.words();
+        let (binds, calls) = (Words::is_one(&words.binds, name), Words::is_one(&words.calls, name));
+        let (_, receiver) = args.first().filter(|_| binds || calls)?;
+        let bound = self.on_receiver(of, receiver, span)?;
+        if calls {
+            return Some(self.invoke(&bound, args.get(1..).unwrap_or_default().to_vec(), false, span));
+        }
+        // With some of its arguments it is another function.
+        (args.len() == 1).then_some(bound)
+    }
+
+    fn on_receiver(&mut self, of: &Value, receiver: &Value, span: Span) -> Option<Value> {
+        match &of.shape {
+            // The same member of the other one, if that is what it is taken from.
+            Shape::Method(_, name) if receiver.kind().is_some() => Some(self.member(receiver, name, span)),
+            Shape::Method(..) => Some(of.clone()),
+            Shape::Func(closure) => {
+                let function = self.module(closure.file).functions.get(closure.function)?;
+                let Closure { file, function: id, ref scope, .. } = **closure;
+                let this = if function.is_arrow { closure.this.clone() } else { Some(receiver.clone()) };
+                let bound = Closure { file, function: id, scope: Rc::clone(scope), this };
+                Some(Value { shape: Shape::Func(Rc::new(bound)), ..of.clone() })
+            }
+            // What a class does with an object that somebody else has made.
+            Shape::Class(file, class) => self.method(*file, *class, "constructor", receiver),
+            _ => None,
+        }
+    }
+
+    /// `new Maker()`, where that is a function: the object that it fills.
+    pub(super) fn filled_by(&mut self, maker: &Rc<Closure>, name: &str, args: Args, site: Site) -> Value {
+        let mut object = Object::new(self.here.early);
+        object.place = self
+            .module(maker.file)
+            .functions
+            .get(maker.function)
+            .map(|found| Site { file: maker.file, span: found.span });
+        self.objects.push(Rc::downgrade(&object.fields));
+        let this = Value::of(object.into(), name);
+        let Closure { file, function, ref scope, .. } = **maker;
+        let closure = Closure { file, function, scope: Rc::clone(scope), this: Some(this.clone()) };
+        let back = self.call_closure(&Rc::new(closure), args, site);
+        if back.object().is_some() { back } else { this }
+    }
+}
