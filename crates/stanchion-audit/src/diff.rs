@@ -60,8 +60,13 @@ impl Changes {
         let name = format!("{base}^{{commit}}");
         git(root, &["rev-parse", "--verify", "--end-of-options", &name], |line| id.extend_from_slice(line)).map_err(
             |error| {
+                let hint = if error.message.contains("not a git repository") {
+                    "start it in the repository, or name the one folder of it that is to be looked at"
+                } else {
+                    "give a commit, a tag or a branch that is fetched here"
+                };
                 Error::new(format!("`{}` cannot be compared with: {}", crate::format::flat(base), error.message))
-                    .hint("give a commit, a tag or a branch that is fetched here")
+                    .hint(hint)
             },
         )?;
         let id = String::from_utf8_lossy(&id).trim().to_owned();
@@ -78,6 +83,22 @@ impl Changes {
         let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         changes.whole.extend(names.map(|name| String::from_utf8_lossy(name).into_owned()));
         Ok(changes)
+    }
+
+    /// The same seen from a folder outside, in which this one has that path.
+    ///
+    /// ```
+    /// use stanchion_audit::diff::Changes;
+    /// let changes = Changes::parse(b"+++ b/x.ts\n@@ -1 +2 @@\n-a\n+b\n").below("repository");
+    /// assert!(changes.touch("repository/x.ts", 2, 2) && !changes.touch("x.ts", 2, 2));
+    /// ```
+    #[must_use]
+    pub fn below(self, folder: &str) -> Self {
+        let below = |path: String| format!("{folder}/{path}");
+        Self {
+            lines: self.lines.into_iter().map(|(path, lines)| (below(path), lines)).collect(),
+            whole: self.whole.into_iter().map(below).collect(),
+        }
     }
 
     /// Whether a line from `first` to `last` of this file changed.

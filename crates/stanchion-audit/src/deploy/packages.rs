@@ -21,13 +21,16 @@ impl Packages {
         let is_product = |path: &str| Dialect::of(path).is_some() && Surface::of(path) == Surface::Product;
         let code: BTreeSet<String> =
             files.iter().filter(|(path, _)| is_product(path)).map(|(path, _)| at(path)).collect();
-        let holds_code = |folder: &String| {
+        let holds_code = |folder: &str| {
             let below = format!("{folder}/");
             code.contains(folder) || code.range(below.clone()..).next().is_some_and(|found| found.starts_with(&below))
         };
         // A manifest beside a service that is no package. Where there is one such folder, it has the manifests of all.
-        let services: BTreeSet<String> =
-            facts.iter().map(|fact| at(&fact.path)).filter(|folder| !folder.is_empty() && holds_code(folder)).collect();
+        let service = |fact: &Fact| {
+            let mut folders = around(folder(&fact.path)).filter(|folder| !folder.is_empty());
+            folders.find(|folder| holds_code(folder)).map(ToOwned::to_owned)
+        };
+        let services: BTreeSet<String> = facts.iter().filter_map(service).collect();
         if services.len() > 1 {
             roots.extend(services);
         }

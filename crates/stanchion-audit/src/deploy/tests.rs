@@ -386,6 +386,9 @@ fn folders_with_manifests_of_their_own_are_services() {
     let (a, b) = (("a/main.py", "x = 1\n"), ("b/main.py", "x = 1\n"));
     assert!(by_package(&[many, one, a, b], "a/main.py") && !by_package(&[many, one, a, b], "b/main.py"));
     assert!(!by_package(&[many, one, a, b, ("c/main.py", "x = 1\n")], "c/main.py"));
+    let chart = ("b/chart/values.yaml", "replicaCount: 4\n");
+    assert!(by_package(&[many, chart, a, b], "b/main.py"));
+    assert!(!by_package(&[one, chart, a, b, ("a/compose.yaml", "services:\n  web:\n    scale: 1\n")], "a/main.py"));
     // The one folder of manifests, with a helper beside them.
     assert!(by_package(&[many, ("a/check.py", ""), ("src/main.py", "x = 1\n")], "src/main.py"));
 }

@@ -43,13 +43,16 @@ pub(crate) fn run(args: &AuditArgs) -> u8 {
 }
 
 fn look(args: &AuditArgs) -> Result<u8, Wrong> {
+    if args.checklist {
+        pages::allow(args.format()).map_err(one)?;
+    }
     let settings = Settings::new(args)?;
     // Before the work: nobody should wait for an answer that cannot be given.
     let baseline = match &args.baseline {
         Some(file) if !args.write_baseline => Some(Baseline::read(file).map_err(one)?),
         _ => None,
     };
-    let changes = args.diff.as_deref().map(|base| Changes::since(base, &settings.base)).transpose().map_err(one)?;
+    let changes = args.diff.as_deref().map(|base| changes(base, &settings)).transpose().map_err(one)?;
     let bar = Bar::new();
     let audited =
         audit_and_tell(&settings.base, &settings.roots, &settings.config, &|Progress { doing, done, total }| {
@@ -57,6 +60,7 @@ fn look(args: &AuditArgs) -> Result<u8, Wrong> {
         });
     drop(bar);
     let mut audited = audited.map_err(one)?;
+    audited.report.notes.extend(settings.notes);
     narrow(args, baseline.as_ref(), changes.as_ref(), &mut audited);
     if let (true, Some(file)) = (args.write_baseline, &args.baseline) {
         return write_baseline(file, &audited);
@@ -78,6 +82,18 @@ fn look(args: &AuditArgs) -> Result<u8, Wrong> {
     } else {
         0
     })
+}
+
+/// What changed since a revision: of the repository that this folder is in, or of the one that was named from outside.
+fn changes(since: &str, settings: &Settings) -> Result<Changes, Error> {
+    let here = Changes::since(since, &settings.base);
+    match (here, settings.roots.as_slice()) {
+        (Err(_), [only]) if only.is_dir() && *only != settings.base => {
+            let shown = settings.shown(only);
+            Changes::since(since, only).map(|changes| changes.below(&shown))
+        }
+        (here, _) => here,
+    }
 }
 
 /// Leaves out what is known, untouched, or below what was asked for.

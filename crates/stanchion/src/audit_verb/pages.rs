@@ -59,11 +59,19 @@ pub(super) fn checklist(args: &AuditArgs, audited: &Audited) -> Result<(), Wrong
     put(args, checklist::text(&answers, &score).trim_end(), || checklist::json(&answers, &score)).map(drop)
 }
 
+/// Whether what is no report can be had in this format.
+pub(super) fn allow(format: Format) -> Result<(), Error> {
+    match format {
+        Format::Text | Format::Json => Ok(()),
+        _ => Err(Error::new("this can be had in no such format").hint("allowed: text, json")),
+    }
+}
+
 fn put(args: &AuditArgs, text: &str, json: impl FnOnce() -> Value) -> Result<u8, Wrong> {
     let text = match args.format() {
         Format::Text => format!("{text}\n"),
         Format::Json => format!("{:#}\n", json()),
-        _ => return Err(one(Error::new("this can be had in no such format").hint("allowed: text, json"))),
+        other => return allow(other).map(|()| 0).map_err(one),
     };
     out::put(args.output.as_deref(), text.as_bytes()).map_err(one)?;
     Ok(0)

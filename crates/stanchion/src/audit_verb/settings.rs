@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use stanchion_audit::config::Config;
+use stanchion_audit::config::{self, Config};
 use stanchion_audit::error::Error;
+use stanchion_audit::format::Note;
 
 use super::{AuditArgs, Wrong};
 
@@ -13,6 +14,8 @@ pub(super) struct Settings {
     pub(super) base: PathBuf,
     pub(super) roots: Vec<PathBuf>,
     pub(super) config: Config,
+    /// What was there and does not count.
+    pub(super) notes: Vec<Note>,
 }
 
 impl Settings {
@@ -40,7 +43,37 @@ impl Settings {
         if args.instances.is_some() {
             config.instances = args.instances;
         }
-        if wrong.is_empty() { Ok(Self { base, roots, config }) } else { Err(wrong) }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let mut settings = Self { base, roots, config, notes: Vec::new() };
+        if args.config.is_none() {
+            settings.notes = settings.roots.iter().filter_map(|root| settings.other_config(root)).collect();
+        }
+        Ok(settings)
+    }
+
+    /// A path as the report shows it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let full = std::path::absolute(path).ok().zip(std::path::absolute(&self.base).ok());
+        let below = full.and_then(|(path, base)| path.strip_prefix(&base).ok().map(Path::to_owned));
+        let parts = below.unwrap_or_else(|| path.to_owned());
+        parts.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    }
+
+    /// A folder that was named can have a configuration of its own.
+    fn other_config(&self, root: &Path) -> Option<Note> {
+        let says = |name: &str| {
+            let file = root.join(name);
+            let is_ours = || {
+                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                name == config::FILE || text.lines().any(|line| line.starts_with("[audit"))
+            };
+            (self.shown(&file) != name && file.is_file() && is_ours()).then_some(file)
+        };
+        let path = self.shown(&[config::FILE, config::SHARED_FILE].into_iter().find_map(says)?);
+        let text = format!("not read: the configuration is that of this folder; --config {path} takes this one");
+        Some(Note { path, line: 0, text })
     }
 }
 

@@ -179,6 +179,32 @@ fn only_what_changed_lines_have_to_do_with_is_reported() {
 }
 
 #[test]
+fn git_is_asked_in_the_folder_that_was_named_if_this_one_is_in_no_repository() {
+    let tree = Tree::new(&[("notes.py", NOTES)]);
+    tree.git(&["init", "-q"]);
+    tree.git(&["add", "."]);
+    tree.git(&["commit", "-q", "-m", "one"]);
+    let outside = |args: &[&str]| {
+        let mut command = tree.command(args);
+        command.current_dir(tree.home.path("")).env("GIT_CEILING_DIRECTORIES", tree.home.path(""));
+        Said::from(command.output().expect("stanchion starts"))
+    };
+    outside(&["--diff", "HEAD", "tree"]).exits(0);
+    tree.write("notes.py", NOTES.replace("json.dump(notes, file)", "json.dump(notes, file, indent=1)"));
+    outside(&["--diff", "HEAD", "tree"]).exits(1).says("tree/notes.py");
+    outside(&["--diff", "HEAD"]).exits(2).says("start it in the repository, or name the one folder");
+    outside(&["--diff", "nowhere", "tree"]).exits(2).says("give a commit, a tag or a branch");
+}
+
+#[test]
+fn a_configuration_that_does_not_count_is_noted() {
+    let tree = Tree::new(&[("sub/notes.py", NOTES), ("sub/stanchion-audit.toml", "[rules]\nRC101 = 'off'\n")]);
+    tree.audit(&["sub"]).exits(1).says("RC101").says("sub/stanchion-audit.toml: not read: the");
+    tree.audit(&[]).exits(1).never_says("not read: ");
+    tree.audit(&["sub", "--config", "sub/stanchion-audit.toml"]).never_says("not read: ");
+}
+
+#[test]
 fn thresholds_choose_what_is_reported_and_what_fails() {
     let tree = Tree::new(&[("notes.py", NOTES)]);
     let all = codes(&tree.json(&[])).join(" ");
@@ -208,7 +234,8 @@ fn the_checklist_is_filled_in_with_evidence_and_a_grade() {
     assert!(text.contains("[not seen] Work by the clock") && text.contains("[by hand]"), "{text}");
     let list = tree.json(&["--checklist"]);
     assert_eq!((list["items"][0]["state"].as_str(), list["grade"].is_string()), (Some("fail"), true), "{list:#}");
-    tree.audit(&["--checklist", "--format", "sarif"]).exits(2).says("allowed: text, json");
+    // Before the work: a path that is not there would be told first otherwise.
+    tree.audit(&["--checklist", "--format", "sarif", "nowhere"]).exits(2).says("allowed: text, json");
 }
 
 #[test]
