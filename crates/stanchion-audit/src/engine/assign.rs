@@ -90,14 +90,19 @@ impl Engine<'_> {
     pub(super) fn assign_place(&mut self, place: &Expr, value: &Value, scope: &Rc<Vars>) {
         match &place.kind {
             ExprKind::Member { of, name } => {
-                let of = self.eval(of, scope);
-                self.set_field(&of, name, value, place.span);
+                let found = self.eval(of, scope);
+                self.set_field(&found, name, value, place.span);
+                self.put_into(of, &found, value, scope);
             }
             ExprKind::Index { of, index } => {
-                let of = self.eval(of, scope);
+                let found = self.eval(of, scope);
                 let index = self.eval(index, scope);
                 let field = index.as_text().map_or_else(|| format!("[{}]", index.name), ToOwned::to_owned);
-                self.set_field(&of, &field, value, place.span);
+                self.set_field(&found, &field, value, place.span);
+                // Which entry it is may come from elsewhere.
+                if index.as_text().is_some() {
+                    self.put_into(of, &found, value, scope);
+                }
             }
             ExprKind::Unary { of, op } if op == "*" && self.language(self.file()) == Language::Rust => {
                 let target = self.eval(of, scope);
@@ -113,6 +118,23 @@ impl Engine<'_> {
             _ => {
                 self.eval(place, scope);
             }
+        }
+    }
+
+    /// `all.titles = titles`, where `all` was read: it is a part of what the call's variable holds from now on.
+    fn put_into(&mut self, place: &Expr, found: &Value, value: &Value, scope: &Rc<Vars>) {
+        let (mut root, given) = (place, value.deep_origins());
+        while let ExprKind::Member { of, .. } = &root.kind {
+            root = of;
+        }
+        if let ExprKind::Name(name) = &root.kind
+            && !given.is_empty()
+            && is_open(found)
+            && let Some((binding, false)) = self.find(scope, name)
+            && is_open(&binding.value)
+            && self.is_stored(&binding.value.origins)
+        {
+            self.add_to_variable(scope, name, &binding.value.from(&given));
         }
     }
 
@@ -154,6 +176,11 @@ impl Engine<'_> {
         }
         self.put_field(&object.fields, object.shared, name, value);
     }
+}
+
+/// Nothing is known of it but where it comes from.
+fn is_open(value: &Value) -> bool {
+    matches!(value.shape, Shape::Unknown | Shape::Method(..))
 }
 
 fn declare(pattern: &Pattern, scope: &Vars, depth: u32) {

@@ -1,7 +1,7 @@
-//! RC101 - RC105, RC107, RC201: what was read is written back, and somebody else's change in between is lost.
+//! RC103 - RC105, RC201: what was read is written back, and somebody else's change in between is lost.
 
 use super::{Case, Hit, given_back, parts, rows};
-use crate::engine::{Entry, Event, EventId, Held, Kind, Resource, Scope, What, Write};
+use crate::engine::{Event, EventId, Held, Kind, Resource, Scope, What, Write};
 use crate::hir::Language;
 
 /// Reads that a write depends on, of the same thing, the one that says most first.
@@ -96,8 +96,9 @@ pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write:
     }
     let because = &case.facts.because;
     if let Some(lock) = read.held.iter().find(|held| write.held.iter().any(|h| h.region == held.region)) {
-        let message = format!("{what} is read and written under a lock of this {:?} only", lock.scope).to_lowercase();
-        let why = format!("the lock reaches as far as one {:?}, and {because}", lock.scope).to_lowercase();
+        let reach = format!("{:?}", lock.scope).to_lowercase();
+        let message = format!("{what} is read and written under a lock of this {reach} only");
+        let why = format!("the lock reaches as far as one {reach}, and {because}");
         return Some(case.pair("RC201", read, write, (message, why)));
     }
     let again = read.held.iter().find(|held| write.held.iter().any(|h| h.lock == held.lock));
@@ -120,88 +121,6 @@ pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write:
         format!("nothing keeps another process from writing in between, and {because}")
     };
     Some(Hit { sure: if inside { 2 } else { 1 }, ..case.pair(code, read, write, (message, why)) })
-}
-
-/// RC101 and RC107.
-pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    for (reads, write) in pairs(case, Kind::File) {
-        let Some(read) = freshest(case, &reads, write) else { continue };
-        // Who calls it from another file may have read anew before: that is told where it is called.
-        let root = &case.trace.root;
-        if read.kept && root.entry == Entry::Loose && case.program.is_asked(&root.name) {
-            continue;
-        }
-        if read.early || case.trace.is_later(read, write) {
-            let message = "a file is written from a copy in memory that was read at the start";
-            let why = format!("what others have written since then is overwritten: {}", case.facts.because);
-            if case.needed(Scope::Host) > Scope::Process && !read.covered_with(write, Scope::Host) {
-                hits.push(case.pair("RC107", read, write, (message, why)));
-            }
-            continue;
-        }
-        if let Some(kept) = kept_once(case, read).filter(|_| !read.covered_with(write, case.needed(Scope::Host))) {
-            let message = "a file is written from a copy in memory that was read when it was first needed";
-            let why = format!("what others have written since then is overwritten: {}", case.facts.because);
-            if case.needed(Scope::Host) > Scope::Process && !kept.covered_with(write, Scope::Host) {
-                hits.push(case.pair("RC107", read, write, (message, why)));
-            }
-            continue;
-        }
-        hits.extend(by_locks(case, "RC101", read, write, "a file"));
-    }
-}
-
-/// Of several reads the latest, but one of this call: what was kept from an earlier one may be a part that has nothing to
-/// do with it. Whoever has read under the lock of the write knows what he writes, whatever else he has read.
-fn freshest<'a>(case: &Case<'_>, reads: &[&'a Event], write: &Event) -> Option<&'a Event> {
-    let locked = |read: &&Event| read.covered_with(write, case.needed(Scope::Host));
-    let few = || reads.iter().take(READS_MOST).copied();
-    let fresh = || few().find(|read| !read.kept && kept_once(case, read).is_none());
-    few().find(locked).or_else(fresh).or(reads.first().copied())
-}
-
-/// Reads of one write that are looked at.
-const READS_MOST: usize = 8;
-
-/// RC107: a method writes what its object holds, and the object may hold it since it was made: who made it says so.
-pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    if case.needed(Scope::Host) <= Scope::Process {
-        return;
-    }
-    for write in case.events() {
-        let What::Write(how) = &write.what else { continue };
-        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File && how.whole) else { continue };
-        let reads =
-            write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|e| matches!(e.what, What::Read { .. }));
-        let reads: Vec<&Event> = reads.collect();
-        // Whoever has read the file in the same call is judged by that.
-        if reads.iter().any(|e| e.resource.as_ref().is_some_and(|r| r.is(resource))) {
-            continue;
-        }
-        let memory = reads.iter().filter_map(|e| e.resource.as_ref()).filter(|r| r.kind == Kind::Memory);
-        let memory: Vec<String> = memory.map(|r| r.name.to_string()).collect();
-        if memory.is_empty() || write.held.iter().any(|held| held.scope >= Scope::Host) {
-            continue;
-        }
-        let why = format!("what others have written since then is overwritten: {}", case.facts.because);
-        let text = ("a file is written from a copy in memory that was read at the start", why);
-        let frames = write.stack.iter().copied().collect();
-        hits.push(Hit { memory, frames, ..case.hit("RC107", write, text) });
-    }
-}
-
-/// Something is read only if memory does not have it, and stays there: the memory's read.
-fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
-    let looked = read.guards.iter().filter_map(|id| case.trace.event(id));
-    let mut looked = looked.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory));
-    looked.find(|look| {
-        case.events().iter().any(|e| {
-            matches!(e.what, What::Write(_))
-                && e.deps.contains(read.id)
-                && e.resource.is_some()
-                && e.resource == look.resource
-        })
-    })
 }
 
 /// RC103.
@@ -343,7 +262,7 @@ fn is_timed(case: &Case<'_>, write: &Event) -> bool {
 }
 
 /// Another flag or promise was looked at and set without a pause: whoever comes meanwhile is sent away.
-fn is_alone(case: &Case<'_>, of: &Resource, write: &Event) -> bool {
+pub(super) fn is_alone(case: &Case<'_>, of: &Resource, write: &Event) -> bool {
     let memory = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory && r.name != of.name);
     let looks = write.guards.iter().filter_map(|id| case.trace.event(id)).filter(memory);
     let looks: Vec<&Event> = looks.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).collect();
@@ -364,27 +283,4 @@ fn waits(case: &Case<'_>, from: &Event, to: &Event) -> bool {
     let own = |e: &Event| matches!(e.what, What::Suspend) && e.stack == to.stack;
     let apart = from.stack != to.stack || case.between(from.id, to.id).iter().any(own);
     apart && case.window(from, to).is_some()
-}
-
-/// RC108.
-pub(super) fn snapshot(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    for write in case.events() {
-        let What::Write(how) = &write.what else { continue };
-        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
-        if !write.detached || !how.whole || how.publishes || !write.held.is_empty() {
-            continue;
-        }
-        if is_alone(case, resource, write) {
-            continue;
-        }
-        let state = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-            matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)
-        });
-        let Some(state) = state else { continue };
-        let text = (
-            "state is saved by a write that nobody waits for",
-            "two of them can run at once, and the older state can be written last",
-        );
-        hits.push(case.pair("RC108", state, write, text));
-    }
 }

@@ -1,5 +1,6 @@
 //! The rules: each judges a trace.
 
+mod content;
 mod fencing;
 mod files;
 mod given_back;
@@ -11,6 +12,7 @@ mod mutexes;
 mod parts;
 mod retries;
 mod rows;
+mod saved;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -181,13 +183,13 @@ type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 
 /// All rules, one line each.
 const RULES: &[Rule] = &[
-    lost::file,
+    content::file,
     rows::row,
     lost::key,
     lost::memory,
     lost::split,
-    lost::of_its_maker,
-    lost::snapshot,
+    content::of_its_maker,
+    saved::snapshot,
     files::check_then_act,
     files::non_atomic_write,
     files::fixed_temp_name,

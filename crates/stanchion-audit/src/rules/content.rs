@@ -1,0 +1,110 @@
+//! RC101, RC107: files that are written with what was read from them.
+
+use super::lost::{by_locks, pairs};
+use super::{Case, Hit, common};
+use crate::engine::{Entry, Event, Kind, Scope, What};
+
+/// RC101 and RC107.
+pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for (read, write) in pairs(case, Kind::File).iter().flat_map(|(reads, write)| judged(case, reads, write)) {
+        // Who calls it from another file may have read anew before: that is told where it is called.
+        let root = &case.trace.root;
+        if read.kept && root.entry == Entry::Loose && case.program.is_asked(&root.name) {
+            continue;
+        }
+        if read.early || case.trace.is_later(read, write) {
+            let message = "a file is written from a copy in memory that was read at the start";
+            let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+            if case.needed(Scope::Host) > Scope::Process && !read.covered_with(write, Scope::Host) {
+                hits.push(case.pair("RC107", read, write, (message, why)));
+            }
+            continue;
+        }
+        if let Some(kept) = kept_once(case, read).filter(|_| !read.covered_with(write, case.needed(Scope::Host))) {
+            let message = "a file is written from a copy in memory that was read when it was first needed";
+            let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+            if case.needed(Scope::Host) > Scope::Process && !kept.covered_with(write, Scope::Host) {
+                hits.push(case.pair("RC107", read, write, (message, why)));
+            }
+            continue;
+        }
+        hits.extend(by_locks(case, "RC101", read, write, "a file"));
+    }
+}
+
+/// The read that a write is judged by, and those that others have put together with it: each function that changes what it
+/// has read, and gives it to one that reads again and writes both, loses what was written before the second read.
+fn judged<'a>(case: &Case<'_>, reads: &[&'a Event], write: &'a Event) -> Vec<(&'a Event, &'a Event)> {
+    let Some(latest) = freshest(case, reads, write) else { return Vec::new() };
+    let mut all = vec![latest];
+    // What one command of a script leaves in memory is not given to the next one.
+    let is_script = case.trace.root.handles().1 == 0;
+    for read in reads.iter().take(READS_MOST).copied() {
+        let (by, inner) = (common(read, write), all.last().map_or(0, |inner| common(inner, write)));
+        let is_outer = by < inner && read.id < latest.id && !(is_script && by == 0);
+        let is_fresh = !read.early && !read.detached && kept_once(case, read).is_none();
+        if is_outer && is_fresh && write.deps.contains(read.id) && !is_written(case, read, latest) {
+            all.push(read);
+        }
+    }
+    all.into_iter().map(|read| (read, write)).collect()
+}
+
+/// What was read first has been written before it was read again: the second read has it.
+fn is_written(case: &Case<'_>, first: &Event, second: &Event) -> bool {
+    let of_it = |e: &&Event| e.resource == first.resource && e.deps.contains(first.id);
+    case.between(first.id, second.id).iter().filter(of_it).any(|e| matches!(e.what, What::Write(_)))
+}
+
+/// Of several reads the latest, but one of this call: what was kept from an earlier one may be a part that has nothing to
+/// do with it. Whoever has read under the lock of the write knows what he writes, whatever else he has read.
+fn freshest<'a>(case: &Case<'_>, reads: &[&'a Event], write: &Event) -> Option<&'a Event> {
+    let locked = |read: &&Event| read.covered_with(write, case.needed(Scope::Host));
+    let few = || reads.iter().take(READS_MOST).copied();
+    let fresh = || few().find(|read| !read.kept && kept_once(case, read).is_none());
+    few().find(locked).or_else(fresh).or(reads.first().copied())
+}
+
+/// Reads of one write that are looked at.
+const READS_MOST: usize = 8;
+
+/// RC107: a method writes what its object holds, and the object may hold it since it was made: who made it says so.
+pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    if case.needed(Scope::Host) <= Scope::Process {
+        return;
+    }
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File && how.whole) else { continue };
+        let reads =
+            write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|e| matches!(e.what, What::Read { .. }));
+        let reads: Vec<&Event> = reads.collect();
+        // Whoever has read the file in the same call is judged by that.
+        if reads.iter().any(|e| e.resource.as_ref().is_some_and(|r| r.is(resource))) {
+            continue;
+        }
+        let memory = reads.iter().filter_map(|e| e.resource.as_ref()).filter(|r| r.kind == Kind::Memory);
+        let memory: Vec<String> = memory.map(|r| r.name.to_string()).collect();
+        if memory.is_empty() || write.held.iter().any(|held| held.scope >= Scope::Host) {
+            continue;
+        }
+        let why = format!("what others have written since then is overwritten: {}", case.facts.because);
+        let text = ("a file is written from a copy in memory that was read at the start", why);
+        let frames = write.stack.iter().copied().collect();
+        hits.push(Hit { memory, frames, ..case.hit("RC107", write, text) });
+    }
+}
+
+/// Something is read only if memory does not have it, and stays there: the memory's read.
+fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
+    let looked = read.guards.iter().filter_map(|id| case.trace.event(id));
+    let mut looked = looked.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory));
+    looked.find(|look| {
+        case.events().iter().any(|e| {
+            matches!(e.what, What::Write(_))
+                && e.deps.contains(read.id)
+                && e.resource.is_some()
+                && e.resource == look.resource
+        })
+    })
+}
