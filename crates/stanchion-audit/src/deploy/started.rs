@@ -100,8 +100,8 @@ fn argument<'a>(which: &Argument, args: &'a [Arg]) -> Option<&'a Expr> {
 }
 
 fn workers(facts: &mut Facts<'_>, module: &Module, who: &str, number: &Expr) {
-    // What cannot be told says nothing: not even that there is one.
-    if let Some(instances) = count(module, number) {
+    // What cannot be told says nothing. Nor does a single one: what starts itself so can be started a second time.
+    if let Some(instances) = count(module, number).filter(is_many) {
         facts.add(Kind::Workers, instances, number.span.line, format!("{who} with {}", instances.words("worker", "")));
     }
 }
@@ -123,7 +123,7 @@ fn count(module: &Module, number: &Expr) -> Option<Instances> {
         _ => None,
     };
     let by_processors = || asks_for_processors(module, number).then_some(Instances::Many(None));
-    plain(number).or_else(by_name).or_else(by_processors).filter(|instances| *instances != Instances::Unknown)
+    plain(number).or_else(by_name).or_else(by_processors)
 }
 
 fn asks_for_processors(module: &Module, number: &Expr) -> bool {
@@ -166,7 +166,9 @@ fn by_command(facts: &mut Facts<'_>, words: &[Expr], line: u32) {
     command::scan(facts, line, &words.join(" "));
     let said = facts.found.split_off(before);
     // Other commands are about other programs.
-    facts
-        .found
-        .extend(said.into_iter().filter(|fact| fact.kind == Kind::Workers && fact.instances != Instances::Unknown));
+    facts.found.extend(said.into_iter().filter(|fact| fact.kind == Kind::Workers && is_many(&fact.instances)));
+}
+
+fn is_many(instances: &Instances) -> bool {
+    matches!(instances, Instances::Many(_))
 }
