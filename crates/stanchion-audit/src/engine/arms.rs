@@ -105,7 +105,7 @@ impl Engine<'_> {
         body: impl FnOnce(&mut Self) -> T,
     ) -> (T, Assigned) {
         let (path, guards) = (self.here.path.len(), self.here.guards.len());
-        let (present, changes) = (self.here.present.len(), self.changes.len());
+        let (said, changes) = (self.here.said.len(), self.changes.len());
         self.here.path.push((branch, arm));
         self.here.guards.push(guard.clone());
         self.here.depth += 1;
@@ -113,7 +113,7 @@ impl Engine<'_> {
         self.here.depth -= 1;
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
-        self.here.present.truncate(present);
+        self.here.said.truncate(said);
         (done, self.taken_back(changes))
     }
 

@@ -224,7 +224,7 @@ impl Engine<'_> {
         let frame =
             Frame { at_yield, guards, depth, constants, ..Frame::new(file, function, site, closure.this.clone()) };
         self.frames.push(frame);
-        let present = self.here.present.len();
+        let said = self.here.said.len();
         let (conditions, asking) = (self.here.conditions.len(), std::mem::take(&mut self.here.asking));
         let deciding = std::mem::take(&mut self.here.deciding);
         let (path, guards, depth) = (self.here.path.len(), self.here.guards.len(), self.here.depth);
@@ -240,7 +240,7 @@ impl Engine<'_> {
         self.here.guards.truncate(guards);
         self.here.conditions.truncate(conditions);
         (self.here.asking, self.here.deciding) = (asking, deciding);
-        self.here.present.truncate(present);
+        self.here.said.truncate(said);
         self.here.depth = depth;
         let lock = self.frames.last_mut().and_then(|frame| frame.lock.take());
         if let Some(lock) = lock {

@@ -90,7 +90,9 @@ impl Engine<'_> {
             }
             ExprKind::Binary { op, left, right } => self.binary_expr(op, left, right, scope),
             ExprKind::Unary { op, of } => {
+                self.here.compared.negated ^= op == "!";
                 let of = self.eval(of, scope);
+                self.here.compared.negated ^= op == "!";
                 match op.as_str() {
                     // What a guard points to is what the lock protects.
                     "*" if matches!(of.shape, Shape::Lock(_)) => self.protected(&of, expr.span),
@@ -322,6 +324,7 @@ impl Engine<'_> {
             }
             _ => {
                 let right = self.eval(right, scope);
+                self.compares(op, &left, &right);
                 self.binary(op, &left, &right)
             }
         }

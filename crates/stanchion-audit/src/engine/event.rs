@@ -268,6 +268,10 @@ pub(crate) struct Event {
     pub(crate) guards: Origins,
     /// Those of them that have found something.
     pub(crate) present: Origins,
+    /// Those that are something fixed.
+    pub(crate) equals: Origins,
+    /// And those that are anything but that, or a flag that is not set.
+    pub(crate) differs: Origins,
     /// Enclosing loops, outermost first.
     pub(crate) loops: Rc<[u32]>,
     /// Points before it at which others could run.

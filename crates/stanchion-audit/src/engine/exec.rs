@@ -7,6 +7,7 @@ use super::absent::if_absent;
 use super::again::{compared, is_endless, is_retry};
 use super::arms::Assigned;
 use super::caught::{drops_promise, ends};
+use super::compared::Asked;
 use super::eval::is_javascript;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
@@ -191,9 +192,7 @@ impl Engine<'_> {
         }
         // What a condition binds (`let … else`, `:=`) is seen after it as well.
         let held = self.here.held.len();
-        self.here.deciding += 1;
-        let tested = self.asked(cond, scope);
-        self.here.deciding -= 1;
+        let (tested, compared) = self.decided_by(cond, scope);
         if !matches!(cond.kind, ExprKind::Matches { .. }) {
             self.drop_temporary(held, None);
         }
@@ -206,9 +205,10 @@ impl Engine<'_> {
         if let Some(arm) = fails {
             self.failed(&guard, if arm == 0 { then } else { other }, scope);
         }
-        let absent = if_absent(cond, self.is_check(&guard));
-        let known = self.here.present.len();
-        self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
+        let (absent, is_field) = (if_absent(cond, self.is_check(&guard)), Asked::is_field(cond));
+        let asked = Asked { absent, guard: guard.clone(), compared, is_field };
+        let known = self.here.said.len();
+        self.knows(&asked, true);
         let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
         // What an inner question asks may come from the caller: it guards nothing, but its arm was left.
         let (mut leaves_within, arms) = (false, self.here.path.len() + 1);
@@ -220,13 +220,13 @@ impl Engine<'_> {
             flow
         };
         let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| arm(engine, then));
-        self.here.present.truncate(known);
+        self.here.said.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
         let open_first = std::mem::replace(&mut self.here.transaction, open);
-        self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
+        self.knows(&asked, false);
         let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| arm(engine, other));
         self.behind(vec![(first, one), (second, two)], true);
-        self.here.present.truncate(known);
+        self.here.said.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
             self.here.conditions.truncate(conditions);
         }
@@ -245,12 +245,12 @@ impl Engine<'_> {
             }
             (Flow::Next, _) => {
                 (self.here.held, self.here.transaction) = (after_first, open_first);
-                self.here.present.extend((absent == Some(false)).then(|| guard.clone()));
+                self.knows(&asked, true);
                 self.only_this_arm(branch, 0, guard);
                 Flow::Next
             }
             (_, Flow::Next) => {
-                self.here.present.extend((absent == Some(true)).then(|| guard.clone()));
+                self.knows(&asked, false);
                 self.only_this_arm(branch, 1, guard);
                 Flow::Next
             }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::compared::is_constant;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
 use super::mark::Mark;
@@ -56,6 +57,7 @@ impl Engine<'_> {
             }
             (_, "write" | "append" | "create" | "delete") => {
                 let value = known.get(&known.model.value);
+                let constant = value.as_ref().is_none_or(is_constant);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let words = self.words();
                 let exclusive = known.flag(&words.creates);
@@ -67,6 +69,7 @@ impl Engine<'_> {
                     relative: appends,
                     publishes: known.model.how.as_deref() == Some("atomic"),
                     compares: known.get(&known.model.compares).is_some(),
+                    constant,
                     ..Write::default()
                 };
                 // A call that returns when it is done cannot be left alone.
@@ -172,9 +175,10 @@ impl Engine<'_> {
         match known.model.how.as_deref() {
             Some("write") => {
                 let value = known.get(&known.model.value);
+                let constant = value.as_ref().is_none_or(is_constant);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let (appends, creates) = (&**kind == "file.a", &**kind == "file.x");
-                let write = Write { whole: !appends, relative: appends, creates, ..Write::default() };
+                let write = Write { whole: !appends, relative: appends, creates, constant, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::compared::is_constant;
 use super::condition::is_relative;
 use super::event::{Acquire, Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -69,7 +70,8 @@ impl Engine<'_> {
                     self.take(acquire, &Origins::one(id), known.span);
                     return Value::unknown(format_args!("set {name}")).from(&Origins::one(id));
                 }
-                let write = Write { whole: !creates, compares, creates, ..Write::default() };
+                let constant = value.as_ref().is_none_or(is_constant);
+                let write = Write { whole: !creates, compares, creates, constant, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }

@@ -13,6 +13,7 @@ mod bounds;
 mod call;
 mod caught;
 mod class;
+mod compared;
 mod condition;
 mod decided;
 mod declare;
@@ -222,8 +223,9 @@ struct Here {
     held: Vec<Held>,
     transaction: Option<EventId>,
     guards: Vec<Origins>,
-    /// Those of them that say that something is there.
-    present: Vec<Origins>,
+    /// What they say.
+    said: Vec<(compared::Says, Origins)>,
+    compared: compared::Compared,
     /// What the conditions around look like.
     conditions: Vec<Rc<str>>,
     loops: Vec<u32>,
@@ -362,7 +364,9 @@ impl<'p> Engine<'p> {
             transaction: here.transaction,
             deps: deps.clone(),
             guards: self.guards(),
-            present: here.present.iter().fold(Origins::default(), |all, one| all.with(one)),
+            present: self.said(compared::Says::Present),
+            equals: self.said(compared::Says::Equals),
+            differs: self.said(compared::Says::Differs),
             loops: same_or_new(last.map(|last| &last.loops), &here.loops),
             suspends: here.suspends,
             retried: here.retries > 0,

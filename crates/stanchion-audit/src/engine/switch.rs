@@ -24,6 +24,7 @@ impl Engine<'_> {
             let number = u16::try_from(index).unwrap_or(u16::MAX);
             let inner = self.inside(scope);
             let (done, made) = self.one_arm(branch, number, &guard, |engine| {
+                engine.knows_case(arm, &guard);
                 // Guards use what is bound.
                 if let Some(binds) = &arm.binds {
                     engine.assign(binds, subject, &inner, true);

@@ -1,8 +1,8 @@
 //! RC101, RC107: files that are written with what was read from them.
 
-use super::lost::{by_locks, pairs};
+use super::lost::{by_locks, decides, pairs};
 use super::{Case, Hit, common};
-use crate::engine::{Entry, Event, Kind, Scope, What};
+use crate::engine::{Entry, Event, Kind, Mark, Scope, What};
 
 /// RC101 and RC107.
 pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -34,7 +34,7 @@ pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
 
 /// The read that a write is judged by, and those that others have put together with it: each function that changes what it
 /// has read, and gives it to one that reads again and writes both, loses what was written before the second read.
-fn judged<'a>(case: &Case<'_>, reads: &[&'a Event], write: &'a Event) -> Vec<(&'a Event, &'a Event)> {
+pub(super) fn judged<'a>(case: &Case<'_>, reads: &[&'a Event], write: &'a Event) -> Vec<(&'a Event, &'a Event)> {
     let Some(latest) = freshest(case, reads, write) else { return Vec::new() };
     let mut all = vec![latest];
     // What one command of a script leaves in memory is not given to the next one.
@@ -43,7 +43,9 @@ fn judged<'a>(case: &Case<'_>, reads: &[&'a Event], write: &'a Event) -> Vec<(&'
         let (by, inner) = (common(read, write), all.last().map_or(0, |inner| common(inner, write)));
         let is_outer = by < inner && read.id < latest.id && !(is_script && by == 0);
         let is_fresh = !read.early && !read.detached && kept_once(case, read).is_none();
-        if is_outer && is_fresh && write.deps.contains(read.id) && !is_written(case, read, latest) {
+        let counts =
+            write.deps.contains(read.id) || matches!(&write.what, What::Write(how) if decides(how, write, read.id));
+        if is_outer && is_fresh && counts && !is_written(case, read, latest) {
             all.push(read);
         }
     }
@@ -107,4 +109,37 @@ fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
                 && e.resource == look.resource
         })
     })
+}
+
+/// RC101: what was read is put elsewhere, and then it is emptied or removed, with what has come since.
+pub(super) fn emptied(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
+        let empties = how.whole && how.constant && !how.creates && how.from.is_none() && write.deps.is_empty();
+        let own = Mark::Unique.is_in(&resource.name);
+        if !(empties || how.deletes) || own || write.handler || write.always || !resource.name.contains('/') {
+            continue;
+        }
+        let is_it = |e: &Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
+        let before = case.between(0, write.id);
+        let Some(read) = before.iter().rev().find(|e| is_it(e) && matches!(e.what, What::Read { .. })) else {
+            continue;
+        };
+        // Whoever has written it since then has nothing else to lose.
+        let since = case.between(read.id, write.id);
+        if since.iter().any(|e| is_it(e) && !e.handler && matches!(e.what, What::Write(_))) {
+            continue;
+        }
+        let puts = |e: &&Event| {
+            let elsewhere = e.resource.as_ref().is_some_and(|r| r.kind == Kind::File && !r.is(resource));
+            let whole = matches!(&e.what, What::Write(how) if how.whole || how.relative);
+            elsewhere && whole && e.deps.contains(read.id) && e.meets(write) && !e.handler
+        };
+        // What is removed by somebody else's order is no longer needed.
+        let here = !how.deletes || write.stack.len() == common(read, write);
+        if here && since.iter().any(|e| puts(&e)) {
+            hits.extend(by_locks(case, "RC101", read, write, "a file"));
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! RC103 - RC105, RC201: what was read is written back, and somebody else's change in between is lost.
 
+use super::content::judged;
 use super::{Case, Hit, given_back, parts, rows};
 use crate::engine::{Event, EventId, Held, Kind, Resource, Scope, What, Write};
 use crate::hir::Language;
@@ -24,7 +25,9 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
             let taken = || present && read.is_some_and(|read| rows::takes(read, how));
             // Something else of the row may have been looked at.
             let gives = || read.is_some_and(|read| rows::may_give(read, &how.columns));
-            kind == Kind::Table && ((how.decided || !how.raised.is_empty() && !present) && gives() || taken())
+            let is_row = kind == Kind::Table;
+            is_row && ((how.decided || !how.raised.is_empty() && !present) && gives() || taken())
+                || !is_row && decides(how, write, *id) && gives() && is_of_same(case, write, *id)
         });
         let by_row = rows::one_by_one(case, write, how);
         let reads =
@@ -57,6 +60,22 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
         }
     }
     pairs
+}
+
+/// A read that was compared with something fixed, and it is written because of that. Where all who come later write the
+/// same, whatever it was before, nobody is told what is not so.
+pub(super) fn decides(how: &Write, write: &Event, read: EventId) -> bool {
+    write.equals.contains(read) || write.differs.contains(read) && !how.constant
+}
+
+/// What is written comes from the caller, or from what was read of the same thing since then: not from elsewhere, which is
+/// as new as can be.
+fn is_of_same(case: &Case<'_>, write: &Event, since: EventId) -> bool {
+    write.deps.iter().filter_map(|id| case.trace.event(id)).all(|e| {
+        let in_memory = e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory);
+        let anew = e.id > since && !e.early && e.resource == write.resource;
+        in_memory || anew || !matches!(e.what, What::Read { .. } | What::Write(_) | What::Effect(_))
+    })
 }
 
 /// Lookups by lookups.
@@ -126,8 +145,7 @@ pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write:
 /// RC103.
 pub(super) fn key(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for kind in [Kind::Key, Kind::Document] {
-        for (reads, write) in pairs(case, kind) {
-            let Some(read) = reads.first() else { continue };
+        for (read, write) in pairs(case, kind).iter().flat_map(|(reads, write)| judged(case, reads, write)) {
             // A watched key, or a transaction that fails when somebody else was faster.
             let strict = read.transaction.filter(|begin| write.transaction == Some(*begin)).is_some_and(|begin| {
                 case.trace.event(begin).is_some_and(|e| matches!(e.what, What::Begin { serializable: true, .. }))

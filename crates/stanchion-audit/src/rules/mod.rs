@@ -184,6 +184,7 @@ type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 /// All rules, one line each.
 const RULES: &[Rule] = &[
     content::file,
+    content::emptied,
     rows::row,
     lost::key,
     lost::memory,

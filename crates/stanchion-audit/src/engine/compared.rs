@@ -1,0 +1,141 @@
+//! What a condition says of what was read: that it is there, or how it compares with something fixed.
+
+use std::rc::Rc;
+
+use super::event::Kind;
+use super::mark::Mark;
+use super::value::{Origins, Scope as Vars, Shape, Value};
+use super::{Engine, EventId};
+use crate::hir::{Arm, Expr, ExprKind};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// It has found something.
+    Present,
+    /// What it has found is as it was to be, and can be something else a moment later.
+    Equals,
+    /// Or it is anything else.
+    Differs,
+}
+
+/// What the condition that is being looked at has compared with something fixed so far.
+#[derive(Debug, Default)]
+pub(super) struct Compared {
+    /// In something that is negated.
+    pub(super) negated: bool,
+    /// With `==`, and with anything else.
+    equal: Origins,
+    other: Origins,
+}
+
+/// A condition that was evaluated.
+pub(super) struct Asked {
+    /// It holds when nothing was found; nothing if it does not say.
+    pub(super) absent: Option<bool>,
+    /// What it depends on.
+    pub(super) guard: Origins,
+    pub(super) compared: Compared,
+    /// All of it is a field: `job.done`.
+    pub(super) is_field: bool,
+}
+
+impl Asked {
+    pub(super) fn is_field(cond: &Expr) -> bool {
+        match &cond.kind {
+            ExprKind::Unary { op, of } if op == "!" => Self::is_field(of),
+            kind => matches!(kind, ExprKind::Member { .. }),
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// The value of a condition that a branch depends on, and what it compares.
+    pub(super) fn decided_by(&mut self, cond: &Expr, scope: &Rc<Vars>) -> (Value, Compared) {
+        self.here.deciding += 1;
+        let outer = std::mem::take(&mut self.here.compared);
+        let tested = self.asked(cond, scope);
+        let compared = std::mem::replace(&mut self.here.compared, outer);
+        self.here.deciding -= 1;
+        (tested, compared)
+    }
+
+    /// What is known in an arm, and behind it if the other one leaves.
+    pub(super) fn knows(&mut self, asked: &Asked, then: bool) {
+        if asked.absent == Some(!then) {
+            self.here.said.push((Says::Present, asked.guard.clone()));
+        }
+        // A field that is false is there.
+        if asked.is_field && asked.absent == Some(then) {
+            self.here.said.push((Says::Differs, asked.guard.clone()));
+        }
+        let Compared { equal, other, .. } = &asked.compared;
+        let (equal, other) = if then { (equal, other) } else { (other, equal) };
+        for (says, of) in [(Says::Equals, equal), (Says::Differs, other)] {
+            if !of.is_empty() {
+                self.here.said.push((says, of.clone()));
+            }
+        }
+    }
+
+    /// The same for `case "open":`.
+    pub(super) fn knows_case(&mut self, arm: &Arm, guard: &Origins) {
+        let literal = |test: &Expr| matches!(test.kind, ExprKind::Str(_) | ExprKind::Num(_) | ExprKind::Member { .. });
+        if !arm.tests.is_empty() && arm.tests.iter().all(literal) {
+            self.here.said.push((Says::Equals, guard.clone()));
+        }
+    }
+
+    pub(super) fn said(&self, what: Says) -> Origins {
+        let all = self.here.said.iter().filter(|(says, _)| *says == what);
+        all.fold(Origins::default(), |all, (_, one)| all.with(one))
+    }
+
+    /// A part of a condition compares two values.
+    pub(super) fn compares(&mut self, op: &str, left: &Value, right: &Value) {
+        let known = match op {
+            "==" | "!=" | "===" | "!==" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
+            "==" | "!=" | "===" | "!==" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
+            _ => return,
+        };
+        // What time it is now, an error beside a result, or what kind of thing it is.
+        let of_another = |name: &str| {
+            let is_error = name.rsplit_once('#').is_some_and(|(_, n)| n.parse::<u8>().is_ok());
+            Mark::Unique.is_in(name) || is_error || name.starts_with("typeof")
+        };
+        let of = known.deep_origins();
+        // What was put together from much says little of each.
+        let is_one = of.iter().filter(|id| !self.is_of_memory(*id)).count() == 1;
+        if self.here.deciding > 0 && is_one && !of_another(&known.name) {
+            let is_equal = matches!(op, "==" | "===" | "in") != self.here.compared.negated;
+            let Compared { equal, other, .. } = &mut self.here.compared;
+            let side = if is_equal { equal } else { other };
+            *side = side.with(&of);
+        }
+    }
+
+    /// The same in every call, and something. Names of constants and of what an enumeration has are variables of a module.
+    fn is_fixed(&self, value: &Value) -> bool {
+        let is_nothing = match &value.shape {
+            Shape::Null => true,
+            Shape::Str(text) => text.is_empty(),
+            Shape::Num(number) => *number == 0.0,
+            _ => &*value.name == "-1",
+        };
+        !is_nothing && is_named(value) && value.deep_origins().iter().all(|id| self.is_of_memory(id))
+    }
+
+    fn is_of_memory(&self, id: EventId) -> bool {
+        let of = self.event(id).and_then(|event| event.resource.as_ref());
+        of.is_some_and(|resource| resource.kind == Kind::Memory)
+    }
+}
+
+/// Nothing in its name says that it is another thing in every call.
+fn is_named(value: &Value) -> bool {
+    !value.name.contains('$') && !Mark::Unique.is_in(&value.name)
+}
+
+/// The same in every call.
+pub(super) fn is_constant(value: &Value) -> bool {
+    is_named(value) && value.deep_origins().is_empty()
+}
