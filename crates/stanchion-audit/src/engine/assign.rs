@@ -131,6 +131,7 @@ impl Engine<'_> {
             return several.iter().for_each(|one| self.set_field(one, name, value, span));
         }
         let Some(object) = of.object() else {
+            self.note_assigned(of, name, value);
             self.put_into_unknown(of, value);
             if self.language(self.file()) == Language::Go {
                 self.part_written(of, value, span);

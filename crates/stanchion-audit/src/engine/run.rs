@@ -147,6 +147,7 @@ impl Engine<'_> {
         self.changes.clear();
         self.kept.clear();
         self.results.clear();
+        self.assigned.clear();
         let args = self.arguments_of(&root);
         let frames = std::mem::take(&mut self.frames);
         let back = self.call_handler(&root.handler.clone(), args, root.site);
