@@ -77,6 +77,11 @@ impl Schema {
         }
     }
 
+    /// Whether any key of the table is known.
+    pub(crate) fn has_keys(&self, table: &str) -> bool {
+        self.unique.contains_key(&table.to_lowercase())
+    }
+
     /// Whether at most one row of the table can have these values: some key lies within the columns.
     pub(crate) fn is_unique(&self, table: &str, columns: &[String]) -> bool {
         let columns: Vec<String> = columns.iter().map(|column| column.to_lowercase()).collect();

@@ -18,6 +18,11 @@ fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
     let deep = deep.checked_sub(1)?;
     match &cond.kind {
         ExprKind::Unary { op, of } if op == "!" || op == "not" => asks(of, is_check, deep).map(|absent| !absent),
+        // Whichever of the two it is: behind `if (!row || row.busy) return` there is a row.
+        ExprKind::Binary { op, left, right } if op == "||" => {
+            let one = |part: &Expr| asks(part, is_check, deep) == Some(true);
+            (one(left) || one(right)).then_some(true)
+        }
         ExprKind::Binary { op, left, right } => {
             asks(left, is_check, deep)?;
             match (op.as_str(), &right.kind) {
@@ -89,6 +94,7 @@ mod tests {
             "rows.length < 1",
             "!(n > 0)",
             "!exists()",
+            "!row || row.busy",
         ] {
             assert_eq!(asked(text), Some(true), "{text}");
         }
@@ -97,7 +103,7 @@ mod tests {
         {
             assert_eq!(asked(text), Some(false), "{text}");
         }
-        for text in ["known(row)", "!a || b", "row.version === 3", "a && b"] {
+        for text in ["known(row)", "a || b", "row.version === 3", "a && b"] {
             assert_eq!(asked(text), None, "{text}");
         }
     }

@@ -277,7 +277,7 @@ impl Engine<'_> {
         if let Some(deep) = deep.checked_sub(1) {
             match &mut shape {
                 Shape::List(items) => *items = items.iter().map(|item| self.lasting(item, known, deep)).collect(),
-                Shape::Object(object) if object.class.is_none() => {
+                Shape::Object(object) => {
                     let names: Vec<Rc<str>> = object.fields.borrow().keys().cloned().collect();
                     for name in names {
                         // Whoever is reached by itself must not be borrowed meanwhile.

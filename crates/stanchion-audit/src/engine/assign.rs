@@ -159,6 +159,7 @@ impl Engine<'_> {
             return self.memory_written(&part, value, span);
         }
         let Some(object) = of.object() else {
+            self.note_assigned(of, name, value);
             self.put_into_unknown(of, value);
             if self.language(self.file()) == Language::Go {
                 self.part_written(of, value, span);

@@ -115,6 +115,13 @@ impl Bound {
         }
     }
 
+    /// Columns of a new row into which another caller would put the same: not a name that nobody can know, nor the time.
+    pub(super) fn given(&self, statement: &Statement) -> Vec<Rc<str>> {
+        let is_fresh = |operand: &Operand| is_fresh(&self.name(operand));
+        let given = statement.insert.iter().filter(|(_, operand)| !is_fresh(operand));
+        given.map(|(column, _)| column.as_str().into()).collect()
+    }
+
     /// What is written derives from these.
     pub(super) fn deps(&self, statement: &Statement) -> Origins {
         let set = statement.set.iter().map(|set| &set.operand);
@@ -135,11 +142,26 @@ impl Bound {
         if !self.rest.is_empty() && !statement.filter.iter().all(|condition| bound(&condition.operand)) {
             return from.with(&self.rest);
         }
+        // What stands last is bound to the conditions, which come after what is set.
+        let at_place = |operand: &&Operand| matches!(operand, Operand::Placeholder(Placeholder::Position(_)));
+        let last = statement.filter.iter().map(|condition| &condition.operand).filter(at_place).count();
+        if any && let Some(set) = self.values.len().checked_sub(last).filter(|_| last > 0) {
+            return self
+                .values
+                .iter()
+                .take(set)
+                .fold(from.with(&self.rest), |all, value| all.with(&value.deep_origins()));
+        }
         if any || statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
             return self.values.iter().fold(from.with(&self.rest), |all, value| all.with(&value.deep_origins()));
         }
         from
     }
+}
+
+/// Whether a value with this name is another one for every caller.
+pub(super) fn is_fresh(name: &str) -> bool {
+    Mark::Unique.is_in(name)
 }
 
 /// Whether it is computed from this column.

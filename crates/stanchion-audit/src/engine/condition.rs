@@ -67,8 +67,31 @@ impl Engine<'_> {
     }
 }
 
+impl Engine<'_> {
+    /// Fields of what was given that the conditions around look for in a list or a set: `known.has(item.id)`.
+    pub(super) fn looked_for(&self) -> Vec<Rc<str>> {
+        let words = self.words();
+        let conditions = self.here.conditions.iter();
+        conditions.flat_map(|condition| looked_for(words, condition)).take(CONDITIONS_MOST).map(Into::into).collect()
+    }
+}
+
+/// The same in one condition.
+fn looked_for<'a>(words: &'a Words, condition: &'a str) -> impl Iterator<Item = &'a str> {
+    condition.match_indices('$').filter_map(|(at, _)| {
+        let (before, path) = (condition.get(..at)?, condition.get(at..)?);
+        let is_path = |c: char| c.is_alphanumeric() || "$_.[]".contains(c);
+        let end = path.find(|c| !is_path(c)).unwrap_or(path.len());
+        let (path, after) = path.split_at(end);
+        let asked = before.strip_suffix('(').is_some_and(|before| Words::is_last(&words.has, before));
+        let is_in = after.starts_with(" in ");
+        let (of, field) = path.rsplit_once('.')?;
+        (asked || is_in).then_some(field).filter(|_| of.len() > 1 && !field.is_empty())
+    })
+}
+
 /// Columns that say which row it is.
-pub(super) fn is_identity(column: &str) -> bool {
+pub(crate) fn is_identity(column: &str) -> bool {
     let lower = column.to_lowercase();
     matches!(lower.as_str(), "id" | "_id" | "pk" | "uuid" | "key" | "rowid")
         || lower.ends_with("_id")

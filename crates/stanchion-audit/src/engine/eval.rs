@@ -349,6 +349,7 @@ impl Engine<'_> {
             ("+", Shape::List(first), _) if first.len() < LIST_MOST => with_rest(first, left, right),
             ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format_args!("{}", a * b)),
             ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format_args!("{}", a + b)),
+            ("in", _, _) => Value::joined(&["(", &left.name, " in ", &right.name, ")"]),
             ("|", _, _) => Value::unknown(format_args!("{}|{}", left.name, right.name)),
             _ => Value::joined(&["(", &left.name, op, &right.name, ")"]),
         };

@@ -57,6 +57,7 @@ use self::bounds::{
     CALLS_DEEP, DEEP_MOST, FILE_STEPS, LINE_STEPS, PROGRAM_STEPS, QUIET_STEPS, SCRIPT_STEPS, STEPS_MOST, share,
 };
 pub(crate) use self::call::path_of;
+pub(crate) use self::condition::is_identity;
 use self::event::same_or_new;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
 pub(crate) use self::fields::Made;
@@ -202,6 +203,8 @@ pub(crate) struct Engine<'p> {
     turns: Vec<(Rc<str>, usize, EventId)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
+    /// What was assigned to fields of rows, by the reads of those.
+    assigned: BTreeMap<EventId, query::Assigned>,
     /// Clients that repeat their calls by themselves.
     repeating: BTreeSet<Rc<str>>,
     /// Functions that promises were made with, and what they were given so far.
@@ -297,6 +300,7 @@ impl<'p> Engine<'p> {
             tails: Vec::new(),
             turns: Vec::new(),
             results: BTreeMap::new(),
+            assigned: BTreeMap::new(),
             repeating: BTreeSet::new(),
             resolved: BTreeMap::new(),
             changes: Vec::new(),

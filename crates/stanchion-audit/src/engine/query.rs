@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::bound::is_fresh;
 use super::condition::{
     CONDITIONS_MOST, Condition, columns, conditions, is_identity, is_relative, is_relative_value, pair,
 };
@@ -12,6 +13,12 @@ use super::mark::Mark;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Begins;
+
+/// Fields that were set, and to what.
+pub(super) type Assigned = Vec<(Rc<str>, Value)>;
+
+/// Those of one row.
+const ASSIGNED_MOST: usize = 64;
 
 /// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +215,13 @@ impl Engine<'_> {
             }
             Verb::Insert => {
                 let columns = query.set.as_ref().map(|set| columns(self.words(), set)).unwrap_or_default();
-                Write { inserts: true, creates: query.creates, columns, ..Write::default() }
+                let fields = query.set.as_ref().and_then(Value::object);
+                let is_fresh = |column: &Rc<str>| {
+                    fields.is_some_and(|object| object.fields.borrow().get(column).is_some_and(|v| is_fresh(&v.name)))
+                };
+                let given = columns.iter().filter(|column| !is_fresh(column)).cloned().collect();
+                let looked_for = self.looked_for();
+                Write { inserts: true, creates: query.creates, columns, given, looked_for, ..Write::default() }
             }
             Verb::Upsert => Write { creates: true, whole: true, ..Write::default() },
             Verb::Delete => Write { deletes: true, ..Write::default() },
@@ -223,16 +236,26 @@ impl Engine<'_> {
         let Some(row) = known.at().or_else(|| known.this.cloned()) else { return self.result(known) };
         let value = known.get(&known.model.value);
         let mut deps = value.as_ref().map_or_else(|| row.deep_origins(), Value::deep_origins);
-        let relative = known.model.how.as_deref() == Some("relative")
-            || value.as_ref().is_some_and(|set| is_relative(self.words(), set));
         let read = self.read_of(&row.deep_origins());
+        let assigned = read.as_ref().filter(|_| value.is_none()).and_then(|(id, _)| self.assigned.get(id));
+        let assigned = assigned.cloned().unwrap_or_default();
+        let computed = |(_, value): &(Rc<str>, Value)| is_relative_value(self.words(), value);
+        let relative = known.model.how.as_deref() == Some("relative")
+            || value.as_ref().is_some_and(|set| is_relative(self.words(), set))
+            || !assigned.is_empty() && assigned.iter().all(computed);
+        // Only what was assigned is written, whatever else is in the row by then.
+        let columns: Vec<Rc<str>> = assigned.iter().map(|(field, _)| Rc::clone(field)).collect();
+        let by_field = known.model.how.as_deref() == Some("assigned") && !columns.is_empty() && !self.decided(&columns);
+        if by_field {
+            deps = assigned.iter().fold(Origins::default(), |all, (_, value)| all.with(&value.deep_origins()));
+        }
         let kind = known.this.and_then(|this| this.kind().cloned());
         if let Some(kind) = kind {
             self.begins(&kind, true, known.span);
         }
         match read {
             Some((id, resource)) => {
-                if value.is_none() {
+                if value.is_none() && !by_field {
                     deps = deps.with(&Origins::one(id));
                 }
                 let compares = known.get(&known.model.compares).is_some();
@@ -246,6 +269,16 @@ impl Engine<'_> {
             }
         }
         row
+    }
+
+    /// A field of a row is set, and will be written when the row is saved. More than that is known of no part of a field.
+    pub(super) fn note_assigned(&mut self, of: &Value, field: &str, value: &Value) {
+        let Some((id, _)) = self.read_of(&of.origins) else { return };
+        let value = if of.kind().is_some() { value.clone() } else { value.clone().from(&of.origins) };
+        let all = self.assigned.entry(id).or_default();
+        if all.len() < ASSIGNED_MOST {
+            all.push((field.into(), value));
+        }
     }
 
     /// The latest read of a store among these.

@@ -95,8 +95,12 @@ impl Engine<'_> {
             }
             // A cursor gives the rows of the statement that it ran last.
             ("sql", "rows") => {
-                let last = known.this.and_then(|this| self.results.get(&this.name)).cloned().unwrap_or_default();
-                self.result(known).from(&last)
+                let last = known.this.and_then(|this| self.results.get(&this.name)).cloned();
+                let rows = self.result(known);
+                match last {
+                    Some(origins) => Value { origins, ..rows },
+                    None => rows,
+                }
             }
             ("sql", _) => self.statement_call(known, known.this),
             ("row", _) => self.row_now(known, Kind::Table, verb),
@@ -218,7 +222,8 @@ impl Engine<'_> {
             Verb::Select => {
                 let locks = statement.for_update || statement.for_share;
                 let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
-                let by = statement.filter.iter().filter(equal).map(|condition| condition.column.as_str().into());
+                let by = statement.filter.iter().filter(equal).map(|condition| &condition.column);
+                let by = by.chain(&statement.made_of).map(|column| column.as_str().into());
                 let through = self.through(statement, bound);
                 let (by, columns) = (by.collect(), given(statement));
                 let (highest, tries) = (highest(statement), statement.nowait);
@@ -268,11 +273,17 @@ impl Engine<'_> {
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
                 let columns = statement.insert.iter().map(|(column, _)| column.as_str().into()).collect();
-                Write { inserts: true, creates, columns, numbered: self.numbered(statement, bound), ..Write::default() }
+                let (given, looked_for) = (bound.given(statement), self.looked_for());
+                let numbered = self.numbered(statement, bound);
+                Write { inserts: true, creates, columns, given, looked_for, numbered, ..Write::default() }
             }
             Verb::Upsert | Verb::Merge => {
                 let relative = !statement.set.is_empty() && statement.set.iter().all(|set| set.relative);
-                Write { whole: !relative, relative, creates: true, columns, ..Write::default() }
+                let inserted = || statement.insert.iter().map(|(column, _)| column.as_str().into()).collect();
+                let replaces = (statement.set.is_empty() && statement.verb == Verb::Upsert).then(inserted);
+                let (given, whole) = (bound.given(statement), !relative);
+                let looked_for = self.looked_for();
+                Write { whole, relative, creates: true, columns, given, looked_for, replaces, ..Write::default() }
             }
             Verb::Delete => Write { deletes: true, ..Write::default() },
             _ => return Origins::default(),

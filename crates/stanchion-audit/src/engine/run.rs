@@ -148,6 +148,7 @@ impl Engine<'_> {
         self.changes.clear();
         self.kept.clear();
         self.results.clear();
+        self.assigned.clear();
         let args = self.unknown_arguments(root.function.file, root.function.function);
         let frames = std::mem::take(&mut self.frames);
         let back = self.call_handler(&root.handler.clone(), args, root.site);

@@ -68,6 +68,8 @@ pub(crate) struct Words {
     pub(crate) turns: Vec<String>,
     /// Methods of lists that put what they are given at the end.
     pub(crate) adds_last: Vec<String>,
+    /// Methods that tell whether something is among what they are called on.
+    pub(crate) has: Vec<String>,
     /// Methods that change nothing any more if they are called again.
     pub(crate) settles: Vec<String>,
     /// Calls that tidy a path up, as they are named: for every name that a file can have they give the same file.
@@ -117,6 +119,7 @@ impl Words {
             (&mut self.properties, &more.properties),
             (&mut self.turns, &more.turns),
             (&mut self.adds_last, &more.adds_last),
+            (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
             (&mut self.tidies, &more.tidies),
             (&mut self.asks, &more.asks),

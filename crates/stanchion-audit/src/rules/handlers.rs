@@ -16,7 +16,8 @@ pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
     let does = case.events().iter().filter(|event| is_timer || clock(event).is_some()).find(|event| {
         let shared = event.resource.as_ref().is_some_and(|r| r.scope == Scope::Cluster);
         let acts = match &event.what {
-            What::Write(how) => shared && !case.compares(how, event) && !how.creates,
+            // What is gone already is not deleted again.
+            What::Write(how) => shared && !case.compares(how, event) && !how.creates && !how.deletes,
             What::Effect(effect) => !effect.safe && !effect.keyed,
             _ => false,
         };

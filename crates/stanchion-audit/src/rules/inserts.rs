@@ -1,12 +1,32 @@
 //! RC401: looked for first, then inserted.
 
+use std::rc::Rc;
+
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Resource, What};
+use crate::engine::{Event, Kind, Resource, What, Write, is_identity};
 
 /// Whoever wants the value, too, keeps it for the next time: it does not matter who sets it.
 fn is_cached(case: &Case<'_>, key: &Resource) -> bool {
     let mut of_it = case.events().iter().filter(|e| e.resource.as_ref().is_some_and(|r| r.is(key)));
     of_it.any(|e| matches!(e.what, What::Read { .. }))
+}
+
+/// Whether something was looked for among all rows that the new row does not have: a second one does not come of it.
+fn is_of_another_column(read: &Event, how: &Write) -> bool {
+    let What::Read { columns, .. } = &read.what else { return false };
+    let others = |field: &Rc<str>| columns.contains(field) && !how.columns.contains(field);
+    !how.looked_for.is_empty() && !how.columns.is_empty() && how.looked_for.iter().all(others)
+}
+
+/// Whether a row that takes the place of another takes that of the one that was asked for. Where nobody says what the keys
+/// are, they are what tells which row it is.
+fn is_own_key(case: &Case<'_>, table: &str, asked: &[Rc<str>], columns: &[Rc<str>]) -> bool {
+    if case.facts.schema.has_keys(table) {
+        let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+        return case.facts.schema.is_unique(table, &asked);
+    }
+    let mut keys = columns.iter().filter(|column| is_identity(column)).peekable();
+    keys.peek().is_none() || keys.any(|key| asked.contains(key))
 }
 
 /// RC401.
@@ -16,7 +36,8 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(resource) = write.resource.as_ref() else { continue };
         let is_set = resource.kind == Kind::Key && how.whole && !how.compares;
         let is_row = matches!(resource.kind, Kind::Table | Kind::Document) && how.inserts;
-        if !is_set && !is_row || how.creates || is_set && is_cached(case, resource) {
+        let is_asked_for = how.replaces.is_some() || (is_set || is_row) && !how.creates;
+        if !is_asked_for || is_set && is_cached(case, resource) {
             continue;
         }
         let check = write.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
@@ -25,7 +46,8 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && !write.present.contains(read.id)
                 && read.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
                 && read.meets(write)
-                && (is_row || matches!(read.what, What::Check))
+                && (!is_set || matches!(read.what, What::Check))
+                && !is_of_another_column(read, how)
         });
         let highest = how.numbered.and_then(|id| case.trace.event(id));
         let Some(check) = check.or(highest) else { continue };
@@ -33,8 +55,11 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // What was asked for must be what the key is about; if that is not known, what is inserted.
         let asked = match &check.what {
             What::Read { by, highest: None, .. } if !by.is_empty() => by,
-            _ => &how.columns,
+            _ => &how.given,
         };
+        if how.replaces.as_ref().is_some_and(|columns| is_own_key(case, &resource.name, asked, columns)) {
+            continue;
+        }
         let columns: Vec<String> = asked.iter().map(ToString::to_string).collect();
         let acts =
             |e: &Event| e.id > check.id && e.id < write.id && matches!(&e.what, What::Effect(effect) if !effect.safe);
@@ -66,7 +91,7 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 "a new row has the number after the highest one, which was read before",
                 "two callers can take the same number",
             )
-        } else if is_row {
+        } else if !is_set {
             (
                 "whether a row is there is asked first, and inserted later",
                 "two callers can both find nothing and both insert",

@@ -30,9 +30,13 @@ pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 continue;
             }
         }
-        // A column that counts the changes of the others is a version.
-        let counts =
-            matches!(&write.what, What::Write(how) if !how.raised.is_empty() && how.raised.len() < how.columns.len());
+        // A column that counts the changes of the others is a version, if somebody looks at it or at what it counts.
+        let looks = |how: &Write| {
+            let guarded = write.guards.contains(read.id) && !write.present.contains(read.id);
+            write.deps.contains(read.id) || guarded && may_give(read, &how.raised)
+        };
+        let counts = matches!(&write.what, What::Write(how)
+            if !how.raised.is_empty() && how.raised.len() < how.columns.len() && looks(how));
         let taken = !write.deps.contains(read.id) && matches!(&write.what, What::Write(how) if takes(read, how));
         let hit = by_locks(case, if counts { "RC106" } else { "RC102" }, read, write, "a row");
         hits.extend(hit.map(|mut hit| {

@@ -202,6 +202,8 @@ pub(crate) struct Statement {
     pub(crate) insert: Vec<(String, Operand)>,
     /// What must all hold: of `WHERE`, of `ON CONFLICT … WHERE`, and of the select inside `WHERE NOT EXISTS`.
     pub(crate) filter: Vec<Condition>,
+    /// Columns that are compared after something was made of them: `lower(name) = ?`.
+    pub(crate) made_of: Vec<String>,
     /// There are further conditions that [`Statement::filter`] does not show.
     pub(crate) filter_other: bool,
     pub(crate) for_update: bool,

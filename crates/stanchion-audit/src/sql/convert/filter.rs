@@ -28,9 +28,21 @@ impl Reader<'_> {
                         }
                     } else if !self.condition(part, found) {
                         found.filter_other = true;
+                        self.made_of(part, found);
                     }
                     self.inside(part, found);
                 }
+            }
+        }
+    }
+
+    /// `lower(name) = ?`: which columns it is about.
+    fn made_of(&self, part: &Expr, found: &mut Statement) {
+        let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = part else { return };
+        for atom in [left, right].into_iter().flat_map(|side| atoms(self.tokens, side)).filter(|atom| !atom.nested) {
+            match atom.operand {
+                Operand::Column(column) if found.made_of.len() < MAX_ROWS => found.made_of.push(column),
+                _ => {}
             }
         }
     }
