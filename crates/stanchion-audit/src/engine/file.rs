@@ -147,9 +147,13 @@ impl Engine<'_> {
             _ if has(&words.updates) || has(&words.reads) && has(&words.writes) => "r+",
             Some(how) => how,
             None if has(&words.writes) => "w",
+        // A descriptor: who opened it has said how.
+        let opened =
+            known.at().and_then(|at| at.kind().and_then(|kind| kind.strip_prefix("file.").map(ToOwned::to_owned)));
             None => "r",
+            _ if opened.as_deref() == Some("x") => "x",
         };
-        if kind == "x" {
+        if kind == "x" && opened.is_none() {
             let resource = Resource { kind: Kind::File, name: Rc::clone(path), part: None, scope: Scope::Host };
             let write = Write { creates: true, ..Write::default() };
             self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
