@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
+use super::frame::Frame;
 use super::memory::COLLECTION;
 use super::name::word;
 use super::undo::Undo;
@@ -105,7 +106,7 @@ impl Engine<'_> {
         body: impl FnOnce(&mut Self) -> T,
     ) -> (T, Assigned) {
         let (path, guards) = (self.here.path.len(), self.here.guards.len());
-        let (present, changes) = (self.here.present.len(), self.changes.len());
+        let (found, changes) = (self.here.found.len(), self.changes.len());
         self.here.path.push((branch, arm));
         self.here.guards.push(guard.clone());
         self.here.depth += 1;
@@ -113,7 +114,7 @@ impl Engine<'_> {
         self.here.depth -= 1;
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
-        self.here.present.truncate(present);
+        self.here.found.truncate(found);
         (done, self.taken_back(changes))
     }
 
@@ -219,8 +220,9 @@ impl Engine<'_> {
     }
 
     /// The call ends, and with it those ways through it that have left before.
-    pub(super) fn left_behind(&mut self, made: Assigned, call: &Rc<Vars>) {
-        for (Change { spot, before }, after) in made.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
+    pub(super) fn left_behind(&mut self, frame: Option<&mut Frame>, call: &Rc<Vars>) {
+        let left = frame.map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
+        for (Change { spot, before }, after) in left.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
             let now = spot.get();
             spot.put(now.map_or_else(|| after.clone(), |now| now.join(&after)));
             if spot.outlives(self.here.depth) {

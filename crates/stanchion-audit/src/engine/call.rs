@@ -185,9 +185,7 @@ impl Engine<'_> {
         for (_, arg) in &args {
             origins = origins.with(&arg.deep_origins());
         }
-        if let Some(tried) = self.here.tried.last_mut() {
-            *tried = tried.with(&origins);
-        }
+        self.may_fail(&origins);
         let before = origins.clone();
         for (_, arg) in &args {
             // Whoever has it now can share it.
@@ -196,9 +194,12 @@ impl Engine<'_> {
                 let closure = Rc::clone(closure);
                 let given = Value::joined(&[&callee.name, "[]"]).from(&before);
                 let branch = self.new_branch();
+                // Whoever is given it may call it later: only if the caller waits, its pauses are those of the caller.
+                self.here.apart += 1;
                 let back = self.arm(branch, 0, &Origins::default(), |engine| {
                     engine.call_closure(&closure, vec![(None, given.clone()), (None, given)], engine.site(span))
                 });
+                self.here.apart -= 1;
                 origins = origins.with(&back.deep_origins());
             }
         }
@@ -241,7 +242,7 @@ impl Engine<'_> {
         let (guards, depth) = (self.here.guards.len(), self.here.depth);
         let frame = Frame { at_yield, guards, depth, ..Frame::new(file, function, site, closure.this.clone()) };
         self.frames.push(frame);
-        let present = self.here.present.len();
+        let known = self.here.found.len();
         let (conditions, asking) = (self.here.conditions.len(), std::mem::take(&mut self.here.asking));
         let deciding = std::mem::take(&mut self.here.deciding);
         let (path, guards, depth) = (self.here.path.len(), self.here.guards.len(), self.here.depth);
@@ -250,22 +251,20 @@ impl Engine<'_> {
         let (held, first) = (self.here.held.len(), self.log().len());
         let flow = self.run_block(&found.body, &scope);
         self.run_deferred();
-        self.returned_empty(first);
+        self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);
-        let _: Flow = flow;
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
         self.here.conditions.truncate(conditions);
         (self.here.asking, self.here.deciding) = (asking, deciding);
-        self.here.present.truncate(present);
+        self.here.found.truncate(known);
         self.here.depth = depth;
         let lock = self.frames.last_mut().and_then(|frame| frame.lock.take());
         if let Some(lock) = lock {
             self.give_back(&lock, true, site.span);
         }
         let mut frame = self.frames.pop();
-        let left = frame.as_mut().map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
-        self.left_behind(left, &scope);
+        self.left_behind(frame.as_mut(), &scope);
         self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::instead::Swallowed;
 use super::mark::Mark;
 use super::value::{EventId, Origins};
 use crate::hir::Span;
@@ -122,6 +123,8 @@ pub(crate) enum What {
     Leaves,
     /// A connection goes back into its pool.
     GivenBack,
+    /// What was read cannot be understood, and something else takes its place.
+    Misread,
 }
 
 impl What {
@@ -260,6 +263,8 @@ pub(crate) struct Event {
     pub(crate) guards: Origins,
     /// Those of them that have found something.
     pub(crate) present: Origins,
+    /// And those that have found nothing.
+    pub(crate) absent: Origins,
     /// Enclosing loops, outermost first.
     pub(crate) loops: Rc<[u32]>,
     /// Points before it at which others could run.
@@ -274,8 +279,8 @@ pub(crate) struct Event {
     pub(crate) told: bool,
     /// Nobody waits for it.
     pub(crate) detached: bool,
-    /// If it fails, something empty takes its place, from this event on.
-    pub(crate) swallowed: Option<EventId>,
+    /// If it fails, something else takes its place.
+    pub(crate) swallowed: Option<Swallowed>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,
     /// In an earlier call: what it gave was kept.

@@ -10,6 +10,7 @@ mod attempt;
 mod block;
 mod bound;
 mod bounds;
+mod branch;
 mod call;
 mod caught;
 mod class;
@@ -26,6 +27,7 @@ mod frame;
 mod given;
 mod hints;
 mod import;
+mod instead;
 mod key;
 mod known;
 mod load;
@@ -56,6 +58,7 @@ use self::event::same_or_new;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
 pub(crate) use self::fields::Made;
 use self::frame::{AtYield, Chain, Frame};
+pub(crate) use self::instead::Instead;
 pub(crate) use self::mark::{Mark, plain};
 use self::undo::Undo;
 use self::value::{Closure, Fields, Scope as Vars, Value};
@@ -209,8 +212,8 @@ struct Here {
     held: Vec<Held>,
     transaction: Option<EventId>,
     guards: Vec<Origins>,
-    /// Those of them that say that something is there.
-    present: Vec<Origins>,
+    /// Those of them that say that something is there, or that it is not.
+    found: Vec<(bool, Origins)>,
     /// What the conditions around look like.
     conditions: Vec<Rc<str>>,
     loops: Vec<u32>,
@@ -221,10 +224,8 @@ struct Here {
     handler: u32,
     /// How many arms the path had when the innermost handler began.
     handler_from: usize,
-    /// Where the events of enclosing `try` blocks begin.
-    tries: Vec<usize>,
-    /// What unknown calls in them were given: whether those fail depends on it.
-    tried: Vec<Origins>,
+    /// `try` blocks around.
+    tries: Vec<attempt::Tried>,
     /// Calls around that nobody waits for.
     detached: u32,
     /// The connection of the transaction.
@@ -335,6 +336,10 @@ impl<'p> Engine<'p> {
             self.steps_most = self.steps_most.max(self.steps_loud);
         }
         let here = &self.here;
+        let all_found = |is: bool| {
+            let all = here.found.iter().filter(|(found, _)| *found == is);
+            all.fold(Origins::default(), |all, (_, one)| all.with(one))
+        };
         // Most happens where the last thing happened.
         let last = if here.early { self.early.last() } else { self.events.last() };
         let event = Event {
@@ -348,7 +353,8 @@ impl<'p> Engine<'p> {
             transaction: here.transaction,
             deps: deps.clone(),
             guards: self.guards(),
-            present: here.present.iter().fold(Origins::default(), |all, one| all.with(one)),
+            present: all_found(true),
+            absent: all_found(false),
             loops: same_or_new(last.map(|last| &last.loops), &here.loops),
             suspends: here.suspends,
             retried: here.retries > 0,
