@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::value::{Origins, Scope as Vars, Shape};
+use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Event, Kind, What};
 use crate::hir::{Expr, ExprKind, Param, Pattern};
 
@@ -52,6 +52,17 @@ impl Engine<'_> {
         let frame = self.frames.last().and_then(|frame| self.module(frame.file).functions.get(frame.function));
         frame.is_some_and(|function| function.params.iter().any(is_it))
             && matches!(scope.find(name), Some((found, _)) if matches!(found.value.shape, Shape::Bool(is) if is == wanted))
+    }
+
+    /// The same of a question for a file and nothing else, wherever it was asked: the answer is named by it.
+    pub(super) fn if_no_file(&self, tested: &Value) -> Option<bool> {
+        let answer = tested.name.trim_start_matches('!');
+        let mut asked = tested.origins.iter().filter_map(|id| self.event(id));
+        let (check, None) = (asked.next()?, asked.next()) else { return None };
+        let file = check.resource.as_ref().filter(|r| r.kind == Kind::File && r.part.is_none())?;
+        let inside = answer.split_once('(').and_then(|(_, inside)| inside.strip_suffix(')'));
+        let asks = matches!(check.what, What::Check) && inside == Some(&*file.name);
+        asks.then_some((tested.name.len() - answer.len()) % 2 == 1)
     }
 
     /// Whether it was only asked for keys.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
+use super::frame::Frame;
 use super::memory::COLLECTION;
 use super::name::word;
 use super::undo::Undo;
@@ -219,8 +220,9 @@ impl Engine<'_> {
     }
 
     /// The call ends, and with it those ways through it that have left before.
-    pub(super) fn left_behind(&mut self, made: Assigned, call: &Rc<Vars>) {
-        for (Change { spot, before }, after) in made.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
+    pub(super) fn left_behind(&mut self, frame: Option<&mut Frame>, call: &Rc<Vars>) {
+        let left = frame.map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
+        for (Change { spot, before }, after) in left.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
             let now = spot.get();
             spot.put(now.map_or_else(|| after.clone(), |now| now.join(&after)));
             if spot.outlives(self.here.depth) {

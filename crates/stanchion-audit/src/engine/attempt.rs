@@ -3,30 +3,29 @@
 use std::rc::Rc;
 
 use super::again::leaves;
-use super::caught::{catches_more, gives_empty, is_empty, is_refused};
+use super::caught::is_refused;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
+use super::instead::{RETURNS, Swallowed, gives_value};
 use super::value::{Origins, Scope as Vars, Value};
 use super::{Engine, EventId, Frame};
 use crate::hir::{Handler, Stmt, StmtKind};
 
-/// From the end of the call on: it is not known yet.
-pub(super) const RETURNS: EventId = EventId::MAX;
+/// A `try` block that is under way.
+#[derive(Debug)]
+pub(super) struct Tried {
+    /// How many calls were open when it began, and how many events there were.
+    frames: usize,
+    first: usize,
+    /// What unknown calls in it were given: whether those fail depends on it.
+    pub(super) given: Origins,
+}
 
 impl Engine<'_> {
-    /// What failed inside of this call is something empty for its caller.
-    pub(super) fn returned_empty(&mut self, first: usize) {
-        let next = self.next_id();
-        let inside = self.log_mut().iter_mut().skip(first);
-        inside.filter(|event| event.swallowed == Some(RETURNS)).for_each(|event| event.swallowed = Some(next));
-    }
-
-    /// What these have read has failed; from there on something empty takes its place.
-    pub(super) fn swallowed(&mut self, of: &Origins, from: EventId) {
-        for id in of.iter() {
-            if let Some(event) = self.events.get_mut(id as usize).filter(|e| matches!(e.what, What::Read { .. })) {
-                event.swallowed = event.swallowed.or(Some(from));
-            }
+    /// A call that may fail because of what it is given.
+    pub(super) fn may_fail(&mut self, given: &Origins) {
+        if let Some(tried) = self.here.tries.last_mut() {
+            tried.given = tried.given.with(given);
         }
     }
 
@@ -34,7 +33,7 @@ impl Engine<'_> {
         if self.here.early { &self.early } else { &self.events }
     }
 
-    fn log_mut(&mut self) -> &mut Vec<Event> {
+    pub(super) fn log_mut(&mut self) -> &mut Vec<Event> {
         if self.here.early { Rc::make_mut(&mut self.early) } else { &mut self.events }
     }
 
@@ -42,16 +41,20 @@ impl Engine<'_> {
     pub(super) fn answers(&self) -> Origins {
         let guards = self.frames.last().map_or(0, |frame| frame.guards);
         let by_guards = self.here.guards.iter().skip(guards).fold(Origins::default(), |all, one| all.with(one));
-        let Some(first) = self.here.tries.last() else { return by_guards };
+        let Some(Tried { first, given, .. }) = self.own_try() else { return by_guards };
         let asks = |event: &&Event| matches!(event.what, What::Read { .. } | What::Check) || event.is_made_file();
         let tried = self.log().iter().skip(*first).filter(asks);
-        let by_guards = self.here.tried.last().map_or_else(|| by_guards.clone(), |tried| by_guards.with(tried));
-        tried.fold(by_guards, |all, event| all.with(&Origins::one(event.id)))
+        tried.fold(by_guards.with(given), |all, event| all.with(&Origins::one(event.id)))
+    }
+
+    /// The innermost one of the present call: who has called it hears nothing else of its own.
+    fn own_try(&self) -> Option<&Tried> {
+        self.here.tries.iter().rev().find(|tried| tried.frames == self.frames.len())
     }
 
     /// Files that the innermost `try` has made so far, where there was none: what is returned there tells of it.
     pub(super) fn created(&self) -> Origins {
-        let Some(first) = self.here.tries.last() else { return Origins::default() };
+        let Some(Tried { first, .. }) = self.own_try() else { return Origins::default() };
         let made = self.log().iter().skip(*first).filter(|event| event.is_made_file());
         made.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)))
     }
@@ -107,32 +110,22 @@ impl Engine<'_> {
         let path = self.here.path.len();
         let before = self.here.held.clone();
         let first = self.log().len();
-        self.here.tries.push(first);
-        self.here.tried.push(Origins::default());
+        self.here.tries.push(Tried { frames: self.frames.len(), first, given: Origins::default() });
         let changes = self.changes.len();
         self.here.depth += 1;
         let mut flow = self.block(body, scope);
         let words = self.words();
-        let empty = |engine: &mut Self, handler: &Handler| {
-            catches_more(words, handler) && gives_empty(words, &handler.body, |value| engine.is_nothing(value, scope))
-        };
-        if let Some(handler) = handlers.iter().find(|handler| empty(self, handler)) {
+        let goes_on = handlers.iter().find_map(|handler| Some((handler, self.instead(body, handler, scope)?)));
+        let goes_on = goes_on.map(|(handler, instead)| {
             // A handler that returns lets only the caller go on.
             let returns = handler.body.iter().any(|stmt| matches!(stmt.kind, StmtKind::Return(_)));
             let from = if returns { RETURNS } else { self.next_id() };
+            let how = Swallowed { from, instead, mark: None };
             let reads = self.log_mut().iter_mut().skip(first).filter(|event| matches!(event.what, What::Read { .. }));
             // The innermost handler has it.
-            reads.for_each(|event| event.swallowed = event.swallowed.or(Some(from)));
-            // What was read before and cannot be understood is as good as not read, if something else takes its place.
-            let puts = |stmt: &Stmt| match &stmt.kind {
-                StmtKind::Assign { value, .. } => is_empty(value),
-                kind => matches!(kind, StmtKind::Return(Some(_))),
-            };
-            if handler.body.iter().any(puts) {
-                let tried = self.here.tried.last().cloned().unwrap_or_default();
-                self.swallowed(&tried, from);
-            }
-        }
+            reads.for_each(|event| event.swallowed = event.swallowed.or(Some(how)));
+            (handler, from, self.misread(first, handler, how, scope))
+        });
         if handlers.iter().any(|handler| is_refused(words, handler)) {
             self.refused(first);
         }
@@ -157,7 +150,7 @@ impl Engine<'_> {
             let mut all = self.log().iter().filter_map(|e| Some((e.id, e.resource.as_ref()?.kind)));
             all.any(|(event, kind)| event == *id && kind == Kind::File)
         };
-        let tried = self.here.tried.last().cloned().unwrap_or_default();
+        let tried = self.here.tries.last().map(|tried| tried.given.clone()).unwrap_or_default();
         let asked = if acts { Origins::default() } else { asked };
         let failed = tried.iter().filter(files).fold(asked.clone(), |all, id| all.with(&Origins::one(id)));
         let failed = if acts { Origins::default() } else { failed };
@@ -177,6 +170,14 @@ impl Engine<'_> {
             });
             self.here.handler -= 1;
             self.here.handler_from = from;
+            let made = match goes_on.filter(|(who, ..)| std::ptr::eq(*who, handler)) {
+                Some((_, _, Some(mark))) => self.marked(made, mark, ends),
+                Some((_, from, None)) if flow == Flow::Leaves && ends == Flow::Next && gives_value(body) => {
+                    self.gives_later(first, from);
+                    made
+                }
+                _ => made,
+            };
             if ends == Flow::Next {
                 caught = Flow::Next;
             }
@@ -185,7 +186,6 @@ impl Engine<'_> {
         }
         self.behind(ways, true);
         self.here.tries.pop();
-        self.here.tried.pop();
         self.here.held = after;
         // A handler that ends the transaction and leaves ends it for nobody else.
         if caught != Flow::Next || flow == Flow::Next {

@@ -167,9 +167,7 @@ impl Engine<'_> {
         for (_, arg) in &args {
             origins = origins.with(&arg.deep_origins());
         }
-        if let Some(tried) = self.here.tried.last_mut() {
-            *tried = tried.with(&origins);
-        }
+        self.may_fail(&origins);
         let before = origins.clone();
         for (_, arg) in &args {
             // Whoever has it now can share it.
@@ -178,9 +176,12 @@ impl Engine<'_> {
                 let closure = Rc::clone(closure);
                 let given = Value::joined(&[&callee.name, "[]"]).from(&before);
                 let branch = self.new_branch();
+                // Whoever is given it may call it later: only if the caller waits, its pauses are those of the caller.
+                self.here.apart += 1;
                 let back = self.arm(branch, 0, &Origins::default(), |engine| {
                     engine.call_closure(&closure, vec![(None, given.clone()), (None, given)], engine.site(span))
                 });
+                self.here.apart -= 1;
                 origins = origins.with(&back.deep_origins());
             }
         }
@@ -233,9 +234,8 @@ impl Engine<'_> {
         let (held, first) = (self.here.held.len(), self.log().len());
         let flow = self.run_block(&found.body, &scope);
         self.run_deferred();
-        self.returned_empty(first);
+        self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);
-        let _: Flow = flow;
         self.here.path.truncate(path);
         self.here.guards.truncate(guards);
         self.here.conditions.truncate(conditions);
@@ -251,8 +251,7 @@ impl Engine<'_> {
         if is_new && frame.as_ref().is_some_and(|frame| frame.decided) {
             self.visited.remove(&(file, function));
         }
-        let left = frame.as_mut().map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
-        self.left_behind(left, &scope);
+        self.left_behind(frame.as_mut(), &scope);
         self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());

@@ -33,11 +33,7 @@ pub(super) fn is_refused(words: &Words, handler: &Handler) -> bool {
 }
 
 /// Goes on with something empty, whatever went wrong.
-pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: impl FnOnce(&Expr) -> bool) -> bool {
-    let looks = body.iter().any(|stmt| match &stmt.kind {
-        StmtKind::If { then, other, .. } => tells_apart(words, then) || tells_apart(words, other),
-        kind => matches!(kind, StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. }),
-    });
+pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
         Some(StmtKind::Expr(expr)) => !ends(words, expr),
@@ -45,15 +41,27 @@ pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: impl FnOnce(
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
         _ => true,
     };
-    !looks && gives
+    gives && !looks(words, body, is_nothing)
+}
+
+/// Looks what went wrong, or goes on with it.
+pub(super) fn looks(words: &Words, body: &[Stmt], is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::If { then, other, .. } => {
+            tells_apart(words, then, is_nothing) || tells_apart(words, other, is_nothing)
+        }
+        kind => matches!(kind, StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. }),
+    })
 }
 
 /// One way through these statements does not go on with something empty. What is only told of an error changes nothing.
-fn tells_apart(words: &Words, body: &[Stmt]) -> bool {
+fn tells_apart(words: &Words, body: &[Stmt], is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Expr(expr) => ends(words, expr),
-        StmtKind::Return(Some(value)) | StmtKind::Assign { value, .. } => !is_empty(value),
-        StmtKind::If { then, other, .. } => tells_apart(words, then) || tells_apart(words, other),
+        StmtKind::Return(Some(value)) | StmtKind::Assign { value, .. } => !is_nothing(value),
+        StmtKind::If { then, other, .. } => {
+            tells_apart(words, then, is_nothing) || tells_apart(words, other, is_nothing)
+        }
         _ => true,
     })
 }
@@ -65,19 +73,4 @@ pub(super) fn ends(words: &Words, expr: &Expr) -> bool {
     let (ExprKind::Name(last) | ExprKind::Member { name: last, .. }) = &call.callee.kind else { return false };
     words.ends.iter().any(|word| word.ends_with(last.as_str()))
         && path_of(&call.callee).is_some_and(|path| Words::is_one(&words.ends, &path))
-}
-
-/// `{}`, `[]`, `new Map()`, `{items: []}`.
-pub(super) fn is_empty(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Object { fields, .. } => fields.iter().all(|(_, value)| is_empty(value) || is_constant(value)),
-        ExprKind::List(items) => items.is_empty(),
-        ExprKind::Str(text) => matches!(text.trim(), "[]" | "{}" | ""),
-        ExprKind::Call(call) => call.args.is_empty(),
-        _ => false,
-    }
-}
-
-fn is_constant(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Num(_) | ExprKind::Str(_) | ExprKind::Bool(_) | ExprKind::Null)
 }

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use super::call::{Args, is_decorated, path_of};
 use super::eval::is_javascript;
-use super::mark::Mark;
 use super::name::word;
 use super::table::Table;
 use super::value::{Closure, Object, Origins, Shape, Value};
@@ -216,19 +215,18 @@ impl Engine<'_> {
             self.call_closure(&Rc::new(closure), args, site);
             return this;
         }
-        // Without a constructor, what is given are its fields.
-        let args = args.unwrap_or_default();
-        // One that has a name of its own is new, whatever else is in it: what was read is told by its fields alone.
-        let is_new = args.iter().any(|(name, value)| name.is_some() && Mark::Random.begins(&value.name));
-        let old = args.iter().filter(|_| !is_new);
-        let given = old.fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
+        // Without a constructor, what is given are its fields: each tells by itself what it was read from. What is inside
+        // of a field is told by the field as a whole, however deep it is.
         let mut names = found.fields.iter().map(|field| field.name.as_str());
-        for (name, value) in args {
-            if let Some(name) = name.or_else(|| names.next().map(Into::into)) {
-                object.fields.borrow_mut().insert(name, value);
+        let mut elsewhere = Origins::default();
+        for (name, value) in args.unwrap_or_default() {
+            let inside = value.deep_origins();
+            match name.or_else(|| names.next().map(Into::into)) {
+                Some(name) => drop(object.fields.borrow_mut().insert(name, value.from(&inside))),
+                None => elsewhere = elsewhere.with(&inside),
             }
         }
-        this.from(&given)
+        this.from(&elsewhere)
     }
 
     /// Runs a constructor, unless it has run with the same arguments: many files make the same thing when they are loaded.

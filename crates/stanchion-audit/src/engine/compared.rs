@@ -12,6 +12,8 @@ use crate::hir::{Arm, Expr, ExprKind};
 pub(super) enum Says {
     /// It has found something.
     Present,
+    /// It has found nothing.
+    Absent,
     /// What it has found is as it was to be, and can be something else a moment later.
     Equals,
     /// Or it is anything else.
@@ -61,8 +63,9 @@ impl Engine<'_> {
 
     /// What is known in an arm, and behind it if the other one leaves.
     pub(super) fn knows(&mut self, asked: &Asked, then: bool) {
-        if asked.absent == Some(!then) {
-            self.here.said.push((Says::Present, asked.guard.clone()));
+        if let Some(absent) = asked.absent {
+            let says = if absent == then { Says::Absent } else { Says::Present };
+            self.here.said.push((says, asked.guard.clone()));
         }
         // A field that is false is there.
         if asked.is_field && asked.absent == Some(then) {

@@ -314,6 +314,9 @@ impl Engine<'_> {
                 }
                 let guard = left.deep_origins();
                 let branch = self.new_branch();
+                if op != "&&" && !guard.is_empty() && self.is_nothing(right, scope) {
+                    self.filled(&guard);
+                }
                 let right = self.arm(branch, 0, &guard, |engine| engine.eval(right, scope));
                 let both = if op == "&&" { left.join(&right) } else { right.join(&left) };
                 // Of a condition all parts are known.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::instead::Swallowed;
 use super::mark::Mark;
 use super::value::{EventId, Origins};
 use crate::hir::Span;
@@ -124,6 +125,8 @@ pub(crate) enum What {
     Leaves,
     /// A connection goes back into its pool.
     GivenBack,
+    /// What was read cannot be understood, and something else takes its place.
+    Misread,
 }
 
 impl What {
@@ -278,6 +281,8 @@ pub(crate) struct Event {
     pub(crate) equals: Origins,
     /// And those that are anything but that, or a flag that is not set.
     pub(crate) differs: Origins,
+    /// And those that have found nothing.
+    pub(crate) absent: Origins,
     /// Enclosing loops, outermost first.
     pub(crate) loops: Rc<[u32]>,
     /// Points before it at which others could run.
@@ -292,8 +297,8 @@ pub(crate) struct Event {
     pub(crate) told: bool,
     /// Nobody waits for it.
     pub(crate) detached: bool,
-    /// If it fails, something empty takes its place, from this event on.
-    pub(crate) swallowed: Option<EventId>,
+    /// If it fails, something else takes its place.
+    pub(crate) swallowed: Option<Swallowed>,
     /// Before the entry point ran: while the module was loaded or the object made.
     pub(crate) early: bool,
     /// In an earlier call: what it gave was kept.

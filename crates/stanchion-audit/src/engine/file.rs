@@ -10,6 +10,9 @@ use super::mark::Mark;
 use super::value::{Origins, Shape, Value};
 use crate::models::Words;
 
+/// What a model says of a call that asks for more than whether there is such a file.
+const STATE: &str = "state";
+
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
         let none = Origins::default();
@@ -52,7 +55,10 @@ impl Engine<'_> {
                 Value::unknown(format_args!("content of {path}")).from(&Origins::one(id))
             }
             (_, "check") => {
-                let id = self.emit(What::Check, resource(), &none, known.span);
+                // Its time or size is only a part of it.
+                let part = known.model.how.clone().filter(|how| how == STATE).map(Into::into);
+                let resource = resource().map(|resource| Resource { part, ..resource });
+                let id = self.emit(What::Check, resource, &none, known.span);
                 Value::unknown(format_args!("{}({path})", known.name)).from(&Origins::one(id))
             }
             (_, "write" | "append" | "create" | "delete") => {
@@ -144,7 +150,11 @@ impl Engine<'_> {
             Some((mode, None)) => constants(&mode.name).any(|constant| Words::is_one(words, constant)),
             None => false,
         };
+        // A descriptor: who opened it has said how.
+        let opened =
+            known.at().and_then(|at| at.kind().and_then(|kind| kind.strip_prefix("file.").map(ToOwned::to_owned)));
         let kind = match known.model.how.as_deref() {
+            _ if opened.as_deref() == Some("x") => "x",
             _ if has(&words.creates) => "x",
             _ if has(&words.appends) => "a",
             _ if has(&words.updates) || has(&words.reads) && has(&words.writes) => "r+",
@@ -152,7 +162,7 @@ impl Engine<'_> {
             None if has(&words.writes) => "w",
             None => "r",
         };
-        if kind == "x" {
+        if kind == "x" && opened.is_none() {
             let resource = Resource { kind: Kind::File, name: Rc::clone(path), part: None, scope: Scope::Host };
             let write = Write { creates: true, ..Write::default() };
             self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
@@ -163,7 +173,11 @@ impl Engine<'_> {
     /// Something is done with an open file, or with whatever a path is of, if it may be `any` of the two.
     fn handle(&mut self, known: &Known<'_>, any: bool) -> Value {
         let Some(file) = known.at() else { return self.result(known) };
-        let Shape::Api(kind) = &file.shape else { return self.result(known) };
+        let Shape::Api(kind) = &file.shape else {
+            // The text itself, which may be none of what is wanted.
+            self.may_fail(&known.origins());
+            return self.result(known);
+        };
         let language = self.language(self.file());
         if self.models.call(language, kind, "read").is_some_and(|call| call.does == "input") {
             return self.input(known);

@@ -20,6 +20,8 @@ pub(super) struct Frame {
     pub(super) lock: Option<Rc<str>>,
     /// Lock files that it may go on without, and from where on.
     pub(super) untaken: Vec<(EventId, EventId)>,
+    /// What has failed in a `try` that gives a value: what is given instead is known when it returns.
+    pub(super) failed: Vec<EventId>,
     /// It ends with an exception, wherever it did not return before.
     pub(super) throws: bool,
     /// Loops around that end only by leaving.
@@ -61,6 +63,7 @@ impl Frame {
             depth: 0,
             lock: None,
             untaken: Vec::new(),
+            failed: Vec::new(),
             throws: false,
             endless: 0,
             this,

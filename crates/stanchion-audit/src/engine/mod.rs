@@ -10,6 +10,7 @@ mod attempt;
 mod block;
 mod bound;
 mod bounds;
+mod branch;
 mod call;
 mod caught;
 mod class;
@@ -28,6 +29,7 @@ mod frame;
 mod given;
 mod hints;
 mod import;
+mod instead;
 mod key;
 mod known;
 mod load;
@@ -62,6 +64,7 @@ use self::event::same_or_new;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
 pub(crate) use self::fields::Made;
 use self::frame::{AtYield, Chain, Frame};
+pub(crate) use self::instead::Instead;
 pub(crate) use self::mark::{Mark, plain};
 use self::undo::Undo;
 use self::value::{Closure, Fields, Scope as Vars, Value};
@@ -239,10 +242,8 @@ struct Here {
     handler: u32,
     /// How many arms the path had when the innermost handler began.
     handler_from: usize,
-    /// Where the events of enclosing `try` blocks begin.
-    tries: Vec<usize>,
-    /// What unknown calls in them were given: whether those fail depends on it.
-    tried: Vec<Origins>,
+    /// `try` blocks around.
+    tries: Vec<attempt::Tried>,
     /// Calls around that nobody waits for.
     detached: u32,
     /// The connection of the transaction.
@@ -371,6 +372,7 @@ impl<'p> Engine<'p> {
             present: self.said(compared::Says::Present),
             equals: self.said(compared::Says::Equals),
             differs: self.said(compared::Says::Differs),
+            absent: self.said(compared::Says::Absent),
             loops: same_or_new(last.map(|last| &last.loops), &here.loops),
             suspends: here.suspends,
             retried: here.retries > 0,

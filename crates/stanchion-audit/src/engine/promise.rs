@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
-use super::caught::{gives_empty, is_empty};
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
+use super::instead::Swallowed;
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
@@ -15,12 +15,11 @@ impl Engine<'_> {
     /// `read().catch(() => [])`: what was read before may have failed.
     pub(super) fn swallow(&mut self, known: &Known<'_>) {
         let closure = known.get(&known.model.callback).and_then(|callback| callback.closure().cloned());
-        let Some(function) = closure.and_then(|c| self.module(c.file).functions.get(c.function)) else { return };
-        if self.here.early || !gives_empty(self.words(), &function.body, is_empty) {
-            return;
-        }
+        let Some(closure) = closure.filter(|_| !self.here.early) else { return };
+        let Some(function) = self.module(closure.file).functions.get(closure.function) else { return };
+        let Some(instead) = self.instead_by(true, &function.body, &closure.scope) else { return };
         let origins = known.this.map(Value::deep_origins).unwrap_or_default();
-        self.swallowed(&origins, self.next_id());
+        self.swallowed(&origins, Swallowed { from: self.next_id(), instead, mark: None });
     }
 
     /// A list, set or map: as a thing in memory if it outlives the call.

@@ -303,7 +303,8 @@ impl Value {
         // other one holds may be what was meant.
         let later = known(other, self) >= known(self, other) && !self.is_plain_of(other);
         let (kept, left) = if later { (other, self) } else { (self, other) };
-        let held = matches!(left.shape, Shape::List(_)) || left.object().is_some_and(|object| object.class.is_none());
+        let held = matches!(left.shape, Shape::List(_))
+            || left.object().is_some_and(|object| object.class.is_none() || !object.shared);
         let origins = if held { origins.with(&left.deep_origins()) } else { origins };
         Self { origins, shape: kept.shape.clone(), name: Rc::clone(&kept.name) }
     }

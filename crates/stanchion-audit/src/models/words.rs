@@ -44,6 +44,8 @@ pub(crate) struct Words {
     pub(crate) refused: Vec<String>,
     /// Errors with this in their names say that something is not there.
     pub(crate) absent: Vec<String>,
+    /// What makes something empty if it is given nothing.
+    pub(crate) containers: Vec<String>,
     /// Functions that end the program.
     pub(crate) ends: Vec<String>,
     /// Conditions that must all hold stand in it.
@@ -107,6 +109,7 @@ impl Words {
             (&mut self.updates, &more.updates),
             (&mut self.refused, &more.refused),
             (&mut self.absent, &more.absent),
+            (&mut self.containers, &more.containers),
             (&mut self.ends, &more.ends),
             (&mut self.both, &more.both),
             (&mut self.equals, &more.equals),

@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Mark, Scope, What, Write};
+use crate::engine::{Event, Instead, Kind, Mark, Origins, Scope, What, Write};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -135,15 +135,30 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if !how.whole {
             continue;
         }
-        // Where the read fails, what stands behind it in the same `try` is not reached.
-        let goes_on = |read: &Event| read.swallowed.is_some_and(|from| read.early || from <= write.id);
-        let reads = write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|read| {
-            matches!(read.what, What::Read { .. })
-                && read.resource.as_ref().is_some_and(|r| r.is(resource))
-                && read.meets(write)
-        });
+        // Where the read fails, what stands behind it in the same `try` is not reached. Of a file that only a part of it was not
+        // understood, the rest is still what it was.
+        let goes_on = |read: &Event, instead: Instead, from: &Origins| {
+            read.swallowed.is_some_and(|how| {
+                how.instead == instead
+                    && (read.early || how.from <= write.id && how.mark.is_none_or(|mark| from.contains(mark)))
+            })
+        };
         // Whoever has read it again later knows what is there.
-        let Some(read) = reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read)) else { continue };
+        let read_by = |from: &Origins, instead: Instead| {
+            let reads = from.iter().filter_map(|id| case.trace.event(id)).filter(|read| {
+                matches!(read.what, What::Read { .. })
+                    && read.resource.as_ref().is_some_and(|r| r.is(resource))
+                    && read.meets(write)
+            });
+            reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read, instead, from))
+        };
+        // What is fetched anew where there is nothing can be fetched again.
+        let fetched = || {
+            let mut from = write.deps.iter().filter_map(|id| case.trace.event(id));
+            from.any(|e| matches!(e.what, What::Effect(_)))
+        };
+        let by_absence = || read_by(&write.absent, Instead::Nothing).filter(|_| !fetched());
+        let Some(read) = read_by(&write.deps, Instead::Empty).or_else(by_absence) else { continue };
         // Nothing is lost if what could not be read was put aside.
         let mut since = (read.id..).map_while(|id| case.trace.event(id)).take_while(|e| e.id != write.id);
         let aside = |how: &Write| how.from.as_ref() == Some(&resource.name);

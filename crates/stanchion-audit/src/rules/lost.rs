@@ -37,10 +37,12 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
                     && read.meets(write)
                     && (kind == Kind::File || !case.trace.is_later(read, write))
             });
-        // What is written only where nothing is has nothing to lose: see RC301.
+        // What is written only where nothing is has nothing to lose: see RC301. Who has found something, or has only asked for
+        // its time or size, is not there.
         let absent = |read: &&Event| {
-            let looks = write.guards.iter().filter_map(|id| case.trace.event(id));
-            !looks.filter(|e| e.id > read.id && matches!(e.what, What::Check)).any(|e| e.resource == write.resource)
+            let missed = write.guards.iter().filter(|id| !write.present.contains(*id));
+            let mut looks = missed.filter_map(|id| case.trace.event(id));
+            !looks.any(|e| e.id > read.id && matches!(e.what, What::Check) && e.resource == write.resource)
         };
         // Nor what is written because it could not be read anew.
         let fails = write.handler

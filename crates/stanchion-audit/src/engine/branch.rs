@@ -1,0 +1,135 @@
+//! `if`: two arms, of which one is taken.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::absent::if_absent;
+use super::again::compared;
+use super::arms::Assigned;
+use super::compared::Asked;
+use super::exec::Flow;
+use super::value::{Origins, Scope as Vars, Value};
+use crate::hir::{Expr, ExprKind, Language, Stmt};
+
+impl Engine<'_> {
+    pub(super) fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
+        if let Some(holds) = self.known_to_hold(cond, scope) {
+            return self.block(if holds { then } else { other }, scope);
+        }
+        // What a condition binds (`let … else`, `:=`) is seen after it as well.
+        let held = self.here.held.len();
+        let (tested, compared) = self.decided_by(cond, scope);
+        if !matches!(cond.kind, ExprKind::Matches { .. }) {
+            self.drop_temporary(held, None);
+        }
+        let guard = tested.deep_origins();
+        let branch = self.new_branch();
+        let (held, open) = (self.here.held.clone(), self.here.transaction);
+        let conditions = self.here.conditions.len();
+        self.here.conditions.push(Rc::clone(&tested.name));
+        let fails = self.error_arm(cond, scope);
+        if let Some(arm) = fails {
+            self.failed(&guard, if arm == 0 { then } else { other }, scope);
+        }
+        let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
+        let is_field = Asked::is_field(cond);
+        let asked = Asked { absent, guard: guard.clone(), compared, is_field };
+        let known = self.here.said.len();
+        if let Some(absent) = absent {
+            self.fills(&guard, if absent { then } else { other }, scope);
+        }
+        self.knows(&asked, true);
+        let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
+        // What an inner question asks may come from the caller: it guards nothing, but its arm was left.
+        let (mut leaves_within, arms) = (false, self.here.path.len() + 1);
+        let mut arm = |engine: &mut Self, body: &[Stmt]| {
+            let flow = engine.block(body, scope);
+            let inner = engine.here.guards.get(own..).filter(|inner| flow == Flow::Next && !inner.is_empty());
+            leaves_within |= inner.is_some() || flow == Flow::Next && engine.here.path.len() > arms;
+            within = inner.into_iter().flatten().fold(within.clone(), |all, one| all.with(one));
+            flow
+        };
+        let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| arm(engine, then));
+        self.here.said.truncate(known);
+        let after_first = std::mem::replace(&mut self.here.held, held);
+        let open_first = std::mem::replace(&mut self.here.transaction, open);
+        self.knows(&asked, false);
+        let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| arm(engine, other));
+        self.behind(vec![(first, one), (second, two)], true);
+        self.here.said.truncate(known);
+        if (first, second) == (Flow::Next, Flow::Next) {
+            self.here.conditions.truncate(conditions);
+        }
+        match (first, second) {
+            (Flow::Next, Flow::Next) => {
+                // Held afterwards is what one arm has taken: `if (!await lock()) throw` is the usual form.
+                if after_first.len() > self.here.held.len() {
+                    self.here.held = after_first;
+                }
+                self.here.transaction = if open_first == open { self.here.transaction } else { open_first };
+                // Where an arm can be left, what comes after it depends on both questions.
+                if leaves_within {
+                    self.here.guards.push(within);
+                }
+                Flow::Next
+            }
+            (Flow::Next, _) => {
+                (self.here.held, self.here.transaction) = (after_first, open_first);
+                self.knows(&asked, true);
+                self.only_this_arm(branch, 0, guard);
+                Flow::Next
+            }
+            (_, Flow::Next) => {
+                self.knows(&asked, false);
+                self.only_this_arm(branch, 1, guard);
+                Flow::Next
+            }
+            (one, other) if one == other => one,
+            _ => Flow::Skips,
+        }
+    }
+
+    /// The value of a condition.
+    pub(super) fn asked(&mut self, cond: &Expr, scope: &Rc<Vars>) -> Value {
+        self.here.asking += 1;
+        let value = self.eval(cond, scope);
+        self.here.asking -= 1;
+        value
+    }
+
+    /// An arm, which may be one for errors.
+    fn either<T>(
+        &mut self,
+        branch: u32,
+        arm: u16,
+        guard: &Origins,
+        fails: bool,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Assigned) {
+        if !fails {
+            return self.one_arm(branch, arm, guard, body);
+        }
+        self.here.handler += 1;
+        let from = std::mem::replace(&mut self.here.handler_from, self.here.path.len() + 1);
+        let done = self.one_arm(branch, arm, guard, body);
+        self.here.handler_from = from;
+        self.here.handler -= 1;
+        done
+    }
+
+    /// Which arm handles an error: Go compares the last of several results with nothing.
+    fn error_arm(&mut self, cond: &Expr, scope: &Rc<Vars>) -> Option<u16> {
+        let (name, is_set) = compared(cond).filter(|_| self.language(self.file()) == Language::Go)?;
+        let (found, _) = self.find(scope, name)?;
+        let is_later = found.value.name.rsplit_once('#').is_some_and(|(_, n)| n.parse::<u8>().is_ok());
+        is_later.then_some(u16::from(!is_set))
+    }
+
+    /// The other arm has left: until the end of the call, only this one counts.
+    fn only_this_arm(&mut self, branch: u32, arm: u16, guard: Origins) {
+        self.here.path.push((branch, arm));
+        if !guard.is_empty() {
+            self.here.guards.push(guard);
+        }
+    }
+}
