@@ -7,7 +7,7 @@ async def token() -> str:
     global _token
     if _token is None:
         async with httpx.AsyncClient() as client:
-            answer = await client.get("https://auth.example/token")
+            answer = await client.post("https://auth.example/token")
         _token = answer.json()["token"]  # expect: RC104 read=8
     return _token
 

@@ -73,8 +73,9 @@ impl Engine<'_> {
     pub(super) fn statement(&mut self, stmt: &Stmt, scope: &Rc<Vars>) -> Flow {
         match &stmt.kind {
             StmtKind::Expr(expr) => {
-                // A call whose promise is dropped goes on by itself.
-                let dropped = u32::from(is_javascript(self.language(self.file())) && drops_promise(expr));
+                // A call whose promise is dropped goes on by itself; what a file's own code starts, it starts once.
+                let once = self.frames.last().is_some_and(|frame| frame.function == 0) && self.here.loops.is_empty();
+                let dropped = u32::from(is_javascript(self.language(self.file())) && !once && drops_promise(expr));
                 self.here.detached += dropped;
                 let (held, first) = (self.here.held.len(), self.log().len());
                 self.eval(expr, scope);

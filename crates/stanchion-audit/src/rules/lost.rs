@@ -262,12 +262,9 @@ fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     };
     // Of two that ask for the same, only one that is made by it is one too many.
     let by_value = write.deps.contains(read.id);
-    write
-        .deps
-        .iter()
-        .filter_map(|id| case.trace.event(id))
-        .filter(|e| e.id > read.id && outside(e))
-        .any(|e| if by_value { e.deps.contains(read.id) } else { !matches!(e.what, What::Effect(_)) })
+    write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|e| e.id > read.id && outside(e)).any(|e| {
+        if by_value { e.deps.contains(read.id) } else { !matches!(&e.what, What::Effect(effect) if !effect.safe) }
+    })
 }
 
 /// What is fetched anew when it has become old: whoever fetches it twice has it twice.

@@ -10,7 +10,7 @@ const NAMES_DEEP: u32 = 4;
 /// Whether a write keeps a part of what somebody was asked for who is not known here. Two who ask have it twice. What a
 /// known service was asked for may end what it gave before.
 pub(super) fn is_part_of_answer(case: &Case<'_>, write: &Event) -> bool {
-    let known = |e: &Event| matches!(e.what, What::Effect(_));
+    let known = |e: &Event| matches!(&e.what, What::Effect(effect) if !effect.safe);
     if write.deps.iter().filter_map(|id| case.trace.event(id)).any(known) {
         return false;
     }

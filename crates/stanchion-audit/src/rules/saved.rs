@@ -15,14 +15,16 @@ pub(super) fn snapshot(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if is_alone(case, resource, write) {
             continue;
         }
-        let state = write.deps.iter().filter_map(|id| case.trace.event(id)).find(|read| {
-            matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)
+        let state = write.deps.iter().filter_map(|id| case.trace.event(id)).filter(|read| {
+            matches!(read.what, What::Read { .. })
+                && !read.early
+                && read.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory)
         });
-        let Some(state) = state else { continue };
+        let Some(first) = state.min_by_key(|read| read.id) else { continue };
         let text = (
             "state is saved by a write that nobody waits for",
             "two of them can run at once, and the older state can be written last",
         );
-        hits.push(case.pair("RC108", state, write, text));
+        hits.push(case.pair("RC108", first, write, text));
     }
 }
