@@ -76,8 +76,7 @@ fn section(report: &Report) -> String {
         Meaning::Violated => "**VIOLATED**",
         Meaning::Void => "**void**",
     };
-    let again =
-        format!("cargo run --profile evidence -p stanchion-evidence -- {} --seed {}", report.layer, report.seed);
+    let again = again(report);
     let counts: Vec<_> = report.counts.iter().map(|count| format!("{} {}", grouped(count.value), count.name)).collect();
     let mut text = format!(
         "\n## {}\n\n{}\n\n{verdict} · {:.0} s · seed {} · {}\n\nAgain: `{again}`\n",
@@ -110,6 +109,20 @@ fn section(report: &Report) -> String {
         text += &format!("\n**Void**: {reason}\n");
     }
     text
+}
+
+/// The command that gives these counts again: in another time a layer does another amount of work.
+fn again(report: &Report) -> String {
+    let Report { layer, seed, given, .. } = report;
+    let (before, folder) = match layer.as_str() {
+        // Without its bugs there is nothing to be found.
+        "museum" => (r#"RUSTFLAGS="--cfg stanchion_museum" "#, " --target-dir target/museum"),
+        // What is killed is built beside the program that kills it.
+        "crash" => ("cargo build --profile evidence -p stanchion && ", ""),
+        _ => ("", ""),
+    };
+    let seconds = if *given > 0 { format!(" --seconds {given}") } else { String::new() };
+    format!("{before}cargo run --profile evidence -p stanchion-evidence{folder} -- {layer} --seed {seed}{seconds}")
 }
 
 fn markdown(table: &Table) -> String {
@@ -153,6 +166,19 @@ mod tests {
         assert!(document(&[report.clone()]).contains("| 10,000,000 | 9,999,999 | **MISSED** |"));
         report.count("states", 1);
         assert!(document(&[report]).contains("| 10,000,000 | 10,000,000 | met |"));
+    }
+
+    #[test]
+    fn a_layer_is_run_again_with_the_time_and_the_flags_that_it_had() {
+        let page = |layer: &str| document(&[Report { given: 1798, ..Report::new(layer, 7) }]);
+        let run = "cargo run --profile evidence -p stanchion-evidence";
+        let expected = format!("Again: `{run} -- simulation --seed 7 --seconds 1798`\n");
+        assert!(page("simulation").contains(&expected), "{}", page("simulation"));
+        let build = "cargo build --profile evidence -p stanchion && ";
+        assert!(page("crash").contains(&format!("Again: `{build}{run} -- crash --seed 7 --seconds 1798`\n")));
+        let (flags, rest) = crate::museum::COMMAND.split_once(" cargo run -p stanchion-evidence ").unwrap();
+        let museum = format!("Again: `{flags} {run} {rest} --seed 7 --seconds 1798`\n");
+        assert!(page("museum").contains(&museum), "{}", page("museum"));
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn run(layer: &Layer, arguments: &Arguments) -> Report {
         }
         report
     });
-    report.seconds = start.elapsed().as_secs_f64();
+    (report.seconds, report.given) = (start.elapsed().as_secs_f64(), arguments.seconds);
     report.ground.clone_from(&arguments.ground);
     let text = if arguments.json {
         serde_json::to_string(&report).expect("a report is plain data") + "\n"

@@ -10,7 +10,11 @@ pub struct Report {
     #[serde(default)]
     pub ground: String,
     pub seed: u64,
+    /// How long it took.
     pub seconds: f64,
+    /// The seconds that it was given: what is done depends on them.
+    #[serde(default)]
+    pub given: u64,
     /// What was done, as numbers that add up over layers: `operations`, `faults`, `states`, `calls`.
     pub counts: Vec<Count>,
     pub tables: Vec<Table>,
