@@ -18,4 +18,5 @@ pub use spec::{
     Action, Amount, Call, Expect, FaultKind, Faults, Kind, Limits, Model, Operation, Origin, Read, Request, Spec,
     SpecError, SpecProblem, Target, Template, Upstream, UpstreamFault, ValueTemplate,
 };
+pub use target::without_secrets;
 pub use verdict::{Comparison, Ends, Found, Guarding, Line, Minimal, Outcome, Tone, Verdict};

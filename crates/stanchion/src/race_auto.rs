@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use stanchion_race::{Auto, AutoTarget, Options, auto};
+use stanchion_race::{Auto, AutoTarget, Options, auto, without_secrets};
 
 use crate::exit::{escaped, print, say};
 
@@ -33,10 +33,10 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl AutoArgs {
-    /// What was typed of this.
+    /// What was typed of this, without the query of an address: it may be a key, and pages are handed on.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec!["--auto".to_owned()];
-        words.extend(self.url.iter().flat_map(|url| ["--url".to_owned(), url.clone()]));
+        words.extend(self.url.iter().flat_map(|url| ["--url".to_owned(), without_secrets(url)]));
         words.extend(self.env.iter().flat_map(|(name, value)| ["--env".to_owned(), format!("{name}={value}")]));
         words
     }
@@ -62,7 +62,11 @@ pub(crate) async fn run(args: &AutoArgs, options: &Options, is_quiet: bool) -> R
     if let Some(path) = &args.save_spec {
         std::fs::write(path, spec).map_err(|error| format!("error: {} cannot be written: {error}", path.display()))?;
     } else if !is_quiet {
-        spec.lines().for_each(|line| print(&escaped(line)));
+        let shown = args.url.iter().fold(spec.clone(), |text, url| text.replace(url.as_str(), &without_secrets(url)));
+        shown.lines().for_each(|line| print(&escaped(line)));
+        if shown != *spec {
+            say("note: the query of the address is not shown; --save-spec FILE writes it");
+        }
         print("");
     }
     Ok(auto)

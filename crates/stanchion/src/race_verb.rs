@@ -18,6 +18,7 @@ use self::show::Report;
 use crate::exit::{escaped, reported, say, signalled};
 use crate::progress::Bar;
 use crate::race_auto::{self, AutoArgs};
+use crate::values::parse;
 
 /// What the user said cannot be followed.
 const WRONG: u8 = 2;
@@ -45,6 +46,7 @@ Exit codes:
     1  a race was found; with --through-guard: through the guard
     2  the command line, the specification or the schedule is wrong
     3  nothing can be said: the target does not start, hangs, or cannot be read back, or the specification does not fit it
+  129  the terminal was closed (not under nohup); 130 Ctrl-C; 143 SIGTERM: what was started is gone
 
 docs/race.md begins, docs/race-spec.md says how a specification is written; `stanchion audit --emit-probe DIR` writes one for each finding that it can.
 Processes are started only as the file says, and requests go to this machine only unless --allow-remote names another.";
@@ -85,6 +87,11 @@ pub(crate) struct RaceArgs {
     /// Print the verdict as JSON
     #[arg(long)]
     json: bool,
+    /// A race has no store: these two are options of all verbs, and are not shown here
+    #[arg(long, hide = true, value_name = "URL")]
+    store: Option<String>,
+    #[arg(long, hide = true, value_name = "process|power", default_value = "process", value_parser = parse::<stanchion_stores::Durability>)]
+    durability: stanchion_stores::Durability,
 }
 
 pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
@@ -137,7 +144,8 @@ async fn both(spec: &Spec, options: Options, guard: &Guard) -> Comparison {
     let seed = options.schedule.is_none().then_some(bare.seed);
     let options = Options { seed, shown, ..options };
     let guarded = watched("guarded: ", &guard.before(spec), options).await;
-    Comparison { bare, guarded, guard: guard.did() }
+    let guard = guard.did(&guarded);
+    Comparison { bare, guarded, guard }
 }
 
 /// Races, and says on a terminal how far it is.

@@ -48,7 +48,12 @@ impl Session {
         let mut instances = Vec::new();
         for i in 0..spec.target.instances {
             let vars = Vars { i, ..vars.clone() };
-            let plan = Plan { target: Arc::clone(&target), vars, allow_remote: allow_remote.into() };
+            let plan = Plan {
+                target: Arc::clone(&target),
+                vars,
+                allow_remote: allow_remote.into(),
+                cut_short: Arc::default(),
+            };
             let started = Instance::start(plan).await;
             instances
                 .push(Arc::new(started.map_err(|why| format!("instance {i} of the target does not start: {why}"))?));

@@ -11,7 +11,8 @@ use self::arguments::{CREATING, SHOWING, arguments, has_mark};
 use self::draft::Draft;
 use self::learn::{Not, Session};
 use self::tools::{Pair, pairs, why_none};
-use crate::run::{Options, race};
+use crate::run::{Options, race, random};
+use crate::target::without_secrets;
 use crate::verdict::{Outcome, Verdict};
 
 /// Calls in a round.
@@ -73,12 +74,17 @@ pub struct Auto {
 /// ```
 pub async fn auto(target: &AutoTarget, options: &Options) -> Auto {
     let mut notes = Vec::new();
+    // Also where nothing comes to be raced, the verdict says which seed it would have been.
+    let seed = options.seed.or_else(|| random().ok().map(|random| random % 1_000_000));
+    let options = &Options { seed, ..options.clone() };
     match Box::pin(find_and_race(target, options, &mut notes)).await {
         Ok((verdict, spec)) => Auto { verdict, spec: Some(spec), notes },
         Err(why) => {
+            let addresses: Vec<String> = target.urls.iter().map(|url| without_secrets(url)).collect();
             let name = target.command.join(" ");
-            let name = if name.is_empty() { target.urls.join(" ") } else { name };
-            Auto { verdict: Verdict::unfounded(&name.chars().take(200).collect::<String>(), why), spec: None, notes }
+            let name = if name.is_empty() { addresses.join(" ") } else { name };
+            let name: String = name.chars().take(200).collect();
+            Auto { verdict: Verdict::unfounded(&name, seed.unwrap_or(0), why), spec: None, notes }
         }
     }
 }

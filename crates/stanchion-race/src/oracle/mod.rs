@@ -35,6 +35,12 @@ pub struct Violation {
     /// The ids of calls whose effect is there more than once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubled: Vec<String>,
+    /// The ids of calls whose answers no order explains together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicting: Vec<String>,
+    /// The instances whose read-back is in conflict with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicting_reads: Vec<usize>,
 }
 
 /// What a round shows.
@@ -47,8 +53,16 @@ pub(crate) struct Judged {
 
 impl Judged {
     fn add(&mut self, expectation: &'static str, instance: Option<usize>, what: String, examples: Vec<String>) {
-        let (missing, doubled) = (Vec::new(), Vec::new());
-        self.violations.push(Violation { expectation, instance, what, examples, missing, doubled });
+        self.violations.push(Violation {
+            expectation,
+            instance,
+            what,
+            examples,
+            missing: Vec::new(),
+            doubled: Vec::new(),
+            conflicting: Vec::new(),
+            conflicting_reads: Vec::new(),
+        });
     }
 
     /// Which calls the last violation is about.

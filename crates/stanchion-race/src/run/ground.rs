@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -31,6 +31,8 @@ pub(crate) struct Ground<'a> {
     ids: u64,
     plays: AtomicU64,
     pub(crate) sent: AtomicUsize,
+    /// A process was killed before it had ended by itself.
+    pub(super) cut_short: Arc<AtomicBool>,
     pub(super) watch: Arc<Watch>,
     deadline: Instant,
 }
@@ -52,6 +54,7 @@ impl<'a> Ground<'a> {
             ids,
             plays: AtomicU64::new(0),
             sent: AtomicUsize::new(0),
+            cut_short: Arc::default(),
             watch: Arc::default(),
             deadline: Instant::now() + spec.limits.run,
         })
@@ -100,7 +103,8 @@ impl<'a> Ground<'a> {
         let plans = (0..schedule.instances).map(|i| {
             let port = free_port().map_err(|error| Stop::Inconclusive(format!("no free port: {error}")))?;
             let vars = Vars { i, port, ..vars.clone() };
-            Ok(Plan { target: Arc::clone(&self.target), vars, allow_remote: Arc::clone(&self.allow_remote) })
+            let (target, allow_remote) = (Arc::clone(&self.target), Arc::clone(&self.allow_remote));
+            Ok(Plan { target, vars, allow_remote, cut_short: Arc::clone(&self.cut_short) })
         });
         let mut starting = tokio::task::JoinSet::new();
         for (i, plan) in plans.collect::<Result<Vec<_>, Stop>>()?.into_iter().enumerate() {

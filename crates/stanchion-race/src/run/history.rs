@@ -117,12 +117,15 @@ pub(crate) struct Counted {
 impl From<Reply> for Counted {
     fn from(reply: Reply) -> Self {
         let is_garbage = matches!(reply, Reply::Garbage(_));
-        let (end, nothing_ran, why, answer) = match reply {
-            Reply::Answer(answer) => (End::Acknowledged, false, None, Some(answer)),
-            Reply::Refused { what, may_have_run } => (End::Failed, !may_have_run, Some(what), None),
-            Reply::Undelivered(why) => (End::Failed, true, Some(format!("not delivered: {why}")), None),
-            Reply::Silent(why) => (End::Unknown, false, Some(why), None),
-            Reply::Garbage(what) => (End::Unknown, false, Some(format!("no answer but this: {what}")), None),
+        let (end, nothing_ran) = match &reply {
+            Reply::Answer(_) => (End::Acknowledged, false),
+            Reply::Refused { may_have_run, .. } => (End::Failed, !may_have_run),
+            Reply::Undelivered(_) => (End::Failed, true),
+            Reply::Silent(_) | Reply::Garbage(_) => (End::Unknown, false),
+        };
+        let (why, answer) = match reply {
+            Reply::Answer(answer) => (None, Some(answer)),
+            other => (Some(other.why()), None),
         };
         Self { end, nothing_ran, why, answer, is_garbage }
     }
@@ -167,6 +170,25 @@ impl Played {
             why: read.as_ref().err().cloned(),
         });
         shown.collect()
+    }
+
+    /// What the first read-back that worked has shown, for whoever has to correct a `select`.
+    pub(super) fn told_read(&self, spec: &Spec) -> String {
+        let Some(answer) = self.reads.iter().find_map(|read| read.as_ref().ok()) else { return String::new() };
+        let select = spec.read.as_ref().and_then(|read| read.select.as_deref());
+        let text = shown(&answer.text);
+        // An answer may have no text, and only structured content.
+        let text =
+            if text.is_empty() { answer.json.as_ref().map_or(text, |json| shown(&json.to_string())) } else { text };
+        let text = if text.is_empty() { "nothing".to_owned() } else { text };
+        match (select, oracle::values(spec, answer)) {
+            (Some(select), Some(0)) => format!(". `select = {select:?}` found nothing in what was read: {text}"),
+            (Some(select), Some(values)) => {
+                let s = if values == 1 { "" } else { "s" };
+                format!(". `select = {select:?}` found {values} value{s} in what was read: {text}")
+            }
+            _ => format!(". What was read: {text}"),
+        }
     }
 
     pub(crate) fn count(&self, end: End) -> usize {

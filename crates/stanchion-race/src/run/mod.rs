@@ -100,7 +100,11 @@ pub async fn race(spec: &Spec, options: &Options) -> Verdict {
         (Err(why), _) | (_, Err(why)) => Err(why),
     };
     match ground {
-        Ok(ground) => Box::pin(rounds(&ground.watched(options.watch.as_ref()), options, &mut verdict)).await,
+        Ok(ground) => {
+            let ground = ground.watched(options.watch.as_ref());
+            Box::pin(rounds(&ground, options, &mut verdict)).await;
+            verdict.cut_short = ground.cut_short.load(Ordering::Relaxed);
+        }
         Err(why) => verdict.inconclusive(why),
     }
     verdict.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -188,12 +192,13 @@ async fn control(ground: &Ground<'_>, seed: u64) -> Result<(), String> {
     }
     let judged = judge(ground.spec, &played);
     if let Some(violation) = judged.violations.first() {
-        let (name, what) = (violation.expectation, &violation.what);
+        let (name, what, read) = (violation.expectation, &violation.what, played.told_read(ground.spec));
         return Err(format!(
-            "{control} already breaks `{name}`: {what}; the specification expects what the target does not do"
+            "{control} already breaks `{name}`: {what}; the specification expects what the target does not do{read}"
         ));
     }
-    judged.undecided.map_or(Ok(()), |why| Err(format!("{control} cannot be judged: {why}")))
+    let read = || played.told_read(ground.spec);
+    judged.undecided.map_or(Ok(()), |why| Err(format!("{control} cannot be judged: {why}{}", read())))
 }
 
 /// The smallest schedule that still shows it, as far as time and calls allow.

@@ -55,10 +55,14 @@ pub(super) async fn play_until(
     mode: Mode,
     until: Instant,
 ) -> Result<Played, Stop> {
-    let scene = timeout_at(until, Scene::start(ground, schedule, mode)).await.unwrap_or(Err(Stop::OutOfTime))?;
+    let out_of_time = |_| {
+        ground.cut_short.store(true, Ordering::Relaxed);
+        Stop::OutOfTime
+    };
+    let scene = timeout_at(until, Scene::start(ground, schedule, mode)).await.map_err(out_of_time)??;
     let played = timeout_at(until, Box::pin(scene.play(schedule, mode))).await;
     scene.end().await;
-    played.unwrap_or(Err(Stop::OutOfTime))
+    played.map_err(out_of_time)?
 }
 
 impl<'g, 'a> Scene<'g, 'a> {
@@ -114,7 +118,7 @@ impl<'g, 'a> Scene<'g, 'a> {
         Ok(played)
     }
 
-    /// Servers that run on are told that nobody comes back.
+    /// Nobody comes back.
     async fn end(&self) {
         let mut ending = JoinSet::new();
         for instance in &self.instances {

@@ -86,6 +86,7 @@ impl Spec {
         let mut guarded = self.clone();
         let words = words.iter().map(|word| Template::literal(word));
         guarded.target.command = words.chain(guarded.target.command).collect();
+        guarded.target.is_guarded = true;
         guarded
     }
 }
@@ -142,6 +143,8 @@ pub struct Target {
     pub headers: BTreeMap<String, Template>,
     /// Until it answers.
     pub start: Duration,
+    /// Started by a guard, which is given time to write down what it did.
+    pub(crate) is_guarded: bool,
 }
 
 /// How much is done at most.

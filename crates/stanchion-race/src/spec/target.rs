@@ -47,7 +47,7 @@ pub(super) fn target(table: &Table<'_, '_>) -> Option<Target> {
     }
     table.finish();
     let instances = if started { instances } else { urls.len() };
-    Some(Target { kind: kind?, command, cwd, env, is_inherited, instances, urls, headers, start })
+    Some(Target { kind: kind?, command, cwd, env, is_inherited, instances, urls, headers, start, is_guarded: false })
 }
 
 fn addresses(table: &Table<'_, '_>, urls: &[Template], started: bool) {

@@ -1,6 +1,6 @@
 //! HTTP/1.1, one connection for each request: what is prepared ahead is only sent at the release.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
-use super::{ANSWER_MAX, Answer, HttpAsked, Ready, Reply, rpc, shown};
+use super::{ANSWER_MAX, Answer, HttpAsked, Ready, Reply, rpc, shown, without_secrets};
 
 /// Where a target answers, found once: names are not looked up again between calls.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub(crate) struct Address {
     sockets: Vec<SocketAddr>,
     authority: String,
     path: String,
+    /// Sent with every request, and never told: it may be a key.
+    query: Option<String>,
 }
 
 /// Why there is no link.
@@ -36,26 +38,60 @@ pub(super) enum NotYet {
 impl Address {
     /// Loopback, or a host that was named.
     pub(super) async fn find(url: &str, allow_remote: &[String]) -> Result<Self, String> {
-        let uri: Uri = url.parse().map_err(|error| format!("{url} is no address: {error}"))?;
-        let authority = uri.authority().ok_or_else(|| format!("{url} names no host"))?;
+        let named = without_secrets(url);
+        let uri: Uri = url.parse().map_err(|error| format!("{named} is no address: {error}"))?;
+        let authority = uri.authority().ok_or_else(|| format!("{named} names no host"))?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         if uri.scheme_str() != Some("http") || authority.as_str().contains('@') {
-            return Err(format!("{url} is not of the form http://HOST:PORT/PATH"));
+            return Err(format!("{named} is not of the form http://HOST:PORT/PATH"));
+        }
+        let is_allowed = allow_remote.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+        let remote = || format!("{host} is not this machine; `--allow-remote {host}` says that it may be raced");
+        // Not even its name leaves this machine.
+        if !is_allowed && !may_be_here(host) {
+            return Err(remote());
         }
         let port = authority.port_u16().unwrap_or(80);
         let found = tokio::net::lookup_host((host, port)).await.map_err(|error| format!("{host}: {error}"))?;
-        let is_allowed = allow_remote.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         let sockets: Vec<_> = found.filter(|socket| is_allowed || socket.ip().is_loopback()).collect();
         if sockets.is_empty() {
-            return Err(format!("{host} is not this machine; `--allow-remote {host}` says that it may be raced"));
+            return Err(remote());
         }
         let path = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self { sockets, authority: authority.as_str().to_owned(), path })
+        let query = uri.query().filter(|query| !query.is_empty()).map(str::to_owned);
+        Ok(Self { sockets, authority: authority.as_str().to_owned(), path, query })
     }
 
-    pub(super) fn path(&self) -> &str {
-        &self.path
+    /// What is asked for, below this address and with its query.
+    pub(super) fn target(&self, below: &str) -> String {
+        let (path, asked) = below.split_once('?').map_or((below, None), |(path, query)| (path, Some(query)));
+        let path = format!("{}{path}", self.path);
+        let queries: Vec<&str> = self.query.as_deref().into_iter().chain(asked).collect();
+        let sign = if queries.is_empty() { "" } else { "?" };
+        format!("{}{sign}{}", if path.is_empty() { "/" } else { &path }, queries.join("&"))
     }
+
+    /// The same without what the query has: servers repeat what they refuse.
+    pub(super) fn covered(&self, reply: Reply) -> Reply {
+        let Some(query) = &self.query else { return reply };
+        let values = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value);
+        let secrets: Vec<&str> = [query.as_str()].into_iter().chain(values.filter(|it| it.len() > 2)).collect();
+        let cover = |text: String| secrets.iter().fold(text, |text, secret| text.replace(secret, "…"));
+        match reply {
+            Reply::Answer(answer) => Reply::Answer(answer),
+            Reply::Refused { what, may_have_run } => Reply::Refused { what: cover(what), may_have_run },
+            Reply::Undelivered(why) => Reply::Undelivered(cover(why)),
+            Reply::Silent(why) => Reply::Silent(cover(why)),
+            Reply::Garbage(what) => Reply::Garbage(cover(what)),
+        }
+    }
+}
+
+/// Whether a host can be this machine without a look into the DNS.
+fn may_be_here(host: &str) -> bool {
+    let name = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_name = || name == "localhost" || name.ends_with(".localhost");
+    host.parse::<IpAddr>().map_or_else(|_| is_name(), |ip| ip.is_loopback())
 }
 
 /// A connection on which nothing was sent. Dropping it closes it, or resets it if it was made to be cut.
@@ -157,7 +193,7 @@ impl Link {
 
     pub(super) async fn ask(&self, asked: &HttpAsked, ready: Ready, cut_after: Option<Duration>) -> Reply {
         let mut asked = asked.clone();
-        asked.path = format!("{}{}", self.address.path, asked.path);
+        asked.path = self.address.target(&asked.path);
         let added: Vec<_> =
             self.headers.iter().filter(|(name, _)| asked.headers.iter().all(|(it, _)| it != name)).cloned().collect();
         asked.headers.extend(added);
@@ -169,7 +205,7 @@ impl Link {
             Ok((status, body))
         };
         match answer.await {
-            Err(reply) => reply,
+            Err(reply) => self.address.covered(reply),
             Ok((status, body)) => {
                 let json: Option<Value> = serde_json::from_slice(&body).ok();
                 let text = String::from_utf8_lossy(&body).into_owned();
@@ -177,8 +213,43 @@ impl Link {
                     return Reply::Answer(Answer { text, json });
                 }
                 let may_have_run = !json.as_ref().is_some_and(rpc::says_nothing_ran);
-                Reply::Refused { what: format!("{} {}", status.as_u16(), shown(&text)), may_have_run }
+                let what = format!("{} {}", status.as_u16(), shown(&text));
+                self.address.covered(Reply::Refused { what, may_have_run })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_query_of_the_address_goes_with_every_request_and_into_no_text() {
+        let url = "http://127.0.0.1:9/mcp?key=abc&debug=1";
+        let address = Address::find(url, &[]).await.unwrap();
+        let asked = ["", "/items", "/items?n=1"].map(|below| address.target(below));
+        assert_eq!(asked, ["/mcp?key=abc&debug=1", "/mcp/items?key=abc&debug=1", "/mcp/items?key=abc&debug=1&n=1"]);
+        let plain = Address::find("http://127.0.0.1:9/", &[]).await.unwrap();
+        assert_eq!(["", "/n", "/n?a=b"].map(|below| plain.target(below)), ["/", "/n", "/n?a=b"]);
+        let said = Reply::Refused { what: "401 no /mcp?key=abc&debug=1; abc is no key".into(), may_have_run: true };
+        assert_eq!(address.covered(said).why(), "401 no /mcp?…; … is no key");
+        assert_eq!(without_secrets(url), "http://127.0.0.1:9/mcp?…");
+        assert_eq!(without_secrets("http://me:pw@host/a@b"), "http://…@host/a@b");
+        let wrong = Address::find("http://me:pw@127.0.0.1/?key=abc", &[]).await.unwrap_err();
+        assert_eq!(wrong, "http://…@127.0.0.1/?… is not of the form http://HOST:PORT/PATH");
+    }
+
+    /// No name server has this name, and none is asked: the answer would be another one.
+    #[tokio::test]
+    async fn a_host_that_is_not_allowed_is_not_even_looked_up() {
+        let refused = "raced.invalid is not this machine; `--allow-remote raced.invalid` says that it may be raced";
+        assert_eq!(Address::find("http://raced.invalid/", &[]).await.unwrap_err(), refused);
+        let asked = Address::find("http://raced.invalid/", &["Raced.invalid".into()]).await.unwrap_err();
+        assert!(asked.starts_with("raced.invalid: "), "{asked}");
+        for here in ["localhost", "LOCALHOST", "a.localhost", "127.0.0.2", "::1"] {
+            assert!(may_be_here(here), "{here}");
+        }
+        assert!(!may_be_here("192.0.2.1") && !may_be_here("localhost.example") && !may_be_here("notlocalhost"));
     }
 }

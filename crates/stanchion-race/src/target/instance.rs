@@ -1,6 +1,7 @@
 //! One of the instances: started, asked, stopped, killed, started again.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::sync::RwLock;
@@ -9,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::process::Process;
 use super::{Link, stdio};
 #[cfg(feature = "http")]
-use super::{http, mcp_http};
+use super::{http, mcp_http, without_secrets};
 use crate::spec::{Kind, Target, Vars};
 
 /// What an instance is made from, again after it was killed.
@@ -20,6 +21,8 @@ pub(crate) struct Plan {
     /// Hosts beside loopback that may be spoken to.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "pipes lead nowhere else"))]
     pub(crate) allow_remote: Arc<[String]>,
+    /// Is told if one is killed before it has ended by itself.
+    pub(crate) cut_short: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -47,13 +50,21 @@ impl Instance {
         self.live.read().await.as_ref().map(|live| Arc::clone(&live.link)).map_err(String::clone)
     }
 
-    /// A server that runs on is told that nobody comes back; a process of ours just ends.
+    /// Nobody comes back. A server that runs on is told so, and a guard has the time to write down what it did. Any other
+    /// process is killed when it is dropped: that is quicker.
     pub(crate) async fn end(&self) {
-        if !self.plan.target.command.is_empty() {
-            return;
-        }
-        if let Ok(link) = self.link().await {
-            link.end().await;
+        let target = &self.plan.target;
+        if target.command.is_empty() {
+            if let Ok(link) = self.link().await {
+                link.end().await;
+            }
+        } else if target.is_guarded
+            && let Ok(live) = self.live.write().await.as_mut()
+        {
+            live.link.close();
+            if let Some(process) = live.process.as_mut() {
+                process.leave().await;
+            }
         }
     }
 
@@ -93,12 +104,10 @@ impl Instance {
         let mut live = self.live.write().await;
         let live = live.as_mut().ok()?;
         let trouble = live.link.trouble();
-        let ended = match live.process.as_mut() {
-            // Its output ends a moment before the process does, and how that ended says more.
-            Some(process) if trouble.is_some() => process.ends_soon().await,
-            Some(process) => process.ended(),
-            None => None,
-        };
+        let Some(process) = live.process.as_mut() else { return trouble };
+        // Its output ends a moment before the process does, and how that ended says more.
+        let has_ended = trouble.is_some() || process.ended().is_some();
+        let ended = if has_ended { process.ends_soon().await } else { None };
         ended.or(trouble)
     }
 }
@@ -126,7 +135,7 @@ impl Plan {
         let seconds = self.target.start.as_secs();
         let mut process = None;
         if !self.target.command.is_empty() {
-            let started = Process::start(&self.target, &self.vars).map_err(|error| {
+            let started = Process::start(&self.target, &self.vars, &self.cut_short).map_err(|error| {
                 let program = self.target.command.first().map(|word| word.fill(&self.vars)).unwrap_or_default();
                 format!("{program} could not be started: {error}")
             })?;
@@ -182,7 +191,9 @@ impl Plan {
             match (tried, process.as_mut()) {
                 (Ok(link), _) => return Ok(link),
                 (Err(http::NotYet::Wrong(why)), _) => return Err(why),
-                (Err(http::NotYet::Away(why)), None) => return Err(format!("{url} does not answer: {why}")),
+                (Err(http::NotYet::Away(why)), None) => {
+                    return Err(format!("{} does not answer: {why}", without_secrets(&url)));
+                }
                 (Err(http::NotYet::Away(_)), Some(process)) => {
                     if let Some(ended) = process.ended() {
                         return Err(ended);

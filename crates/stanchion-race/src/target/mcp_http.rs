@@ -31,14 +31,13 @@ impl Link {
         let (response, pump) = match link.post(&rpc::initialize(1), Ready::Nothing, None).await {
             Ok(answer) => answer,
             Err(Reply::Undelivered(why) | Reply::Silent(why)) => return Err(NotYet::Away(why)),
-            Err(other) => return Err(NotYet::Wrong(format!("its answer to initialize is {other:?}"))),
+            Err(other) => return Err(link.wrong("initialize", other)),
         };
-        let status = response.status();
         let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let answer = match message(response, 1, pump).await {
             Ok(answer) => answer,
             Err(Reply::Silent(why)) => return Err(NotYet::Away(why)),
-            Err(other) => return Err(NotYet::Wrong(format!("{status}: {other:?}"))),
+            Err(other) => return Err(link.wrong("initialize", other)),
         };
         let version = answer.get("result").and_then(|result| result.get("protocolVersion")).and_then(Value::as_str);
         let Some(version) = version else {
@@ -48,7 +47,7 @@ impl Link {
         link.headers.extend(session.map(|id| (SESSION.into(), id)));
         match link.post(&rpc::initialized(), Ready::Nothing, None).await {
             Ok(_) => Ok(link),
-            Err(other) => Err(NotYet::Wrong(format!("its answer to notifications/initialized is {other:?}"))),
+            Err(other) => Err(link.wrong("notifications/initialized", other)),
         }
     }
 
@@ -57,12 +56,16 @@ impl Link {
         if self.headers.iter().all(|(name, _)| name != SESSION) {
             return;
         }
-        let (path, headers) = (self.path(), self.headers.clone());
+        let (path, headers) = (self.address.target(""), self.headers.clone());
         let asked = HttpAsked { method: "DELETE", path, headers, body: None };
         let ended = timeout(END, send(&self.address, Ready::Nothing, &asked, None)).await;
         if !matches!(ended, Ok(Ok(_))) {
             tracing::debug!("a session could not be ended");
         }
+    }
+
+    fn wrong(&self, asked: &str, reply: Reply) -> NotYet {
+        NotYet::Wrong(format!("it answered {asked} with {}", self.address.covered(reply).why()))
     }
 
     pub(super) fn address(&self) -> &Address {
@@ -73,12 +76,10 @@ impl Link {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (response, pump) = match self.post(&rpc::call(id, tool, arguments), ready, cut).await {
             Ok(answer) => answer,
-            Err(reply) => return reply,
+            Err(reply) => return self.address.covered(reply),
         };
-        match message(response, id, pump).await {
-            Ok(answer) => rpc::reply(&answer),
-            Err(reply) => reply,
-        }
+        let reply = message(response, id, pump).await.map_or_else(|reply| reply, |answer| rpc::reply(&answer));
+        self.address.covered(reply)
     }
 
     /// One page of its tools.
@@ -89,7 +90,7 @@ impl Link {
             Ok((response, pump)) => message(response, id, pump).await,
             Err(reply) => Err(reply),
         };
-        answer.map_err(|reply| format!("its answer to tools/list is {reply:?}"))
+        answer.map_err(|reply| format!("it answered tools/list with {}", self.address.covered(reply).why()))
     }
 
     async fn post(
@@ -101,12 +102,8 @@ impl Link {
         let mut headers = self.headers.clone();
         headers.push(("content-type".into(), "application/json".into()));
         headers.push(("accept".into(), "application/json, text/event-stream".into()));
-        let (path, body) = (self.path(), Some(message.to_string().into_bytes()));
+        let (path, body) = (self.address.target(""), Some(message.to_string().into_bytes()));
         send(&self.address, ready, &HttpAsked { method: "POST", path, headers, body }, cut).await
-    }
-
-    fn path(&self) -> String {
-        if self.address.path().is_empty() { "/".into() } else { self.address.path().to_owned() }
     }
 }
 

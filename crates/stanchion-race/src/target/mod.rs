@@ -7,6 +7,7 @@ mod instance;
 mod mcp_http;
 mod process;
 mod rpc;
+mod said;
 #[cfg(feature = "http")]
 mod sse;
 mod stdio;
@@ -84,6 +85,19 @@ pub(crate) enum Reply {
     Garbage(String),
 }
 
+impl Reply {
+    /// Why there is no answer, in words; nothing if there is one.
+    pub(crate) fn why(self) -> String {
+        match self {
+            Self::Answer(_) => String::new(),
+            Self::Refused { what, .. } => what,
+            Self::Undelivered(why) => format!("not delivered: {why}"),
+            Self::Silent(why) => why,
+            Self::Garbage(what) => format!("no answer but this: {what}"),
+        }
+    }
+}
+
 /// Short enough to be shown.
 pub(crate) fn shown(text: &str) -> String {
     let mut short: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
@@ -91,6 +105,24 @@ pub(crate) fn shown(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+/// An address as it may be told: neither a password nor a query, which may be a key.
+///
+/// ```
+/// assert_eq!(stanchion_race::without_secrets("http://host:1/mcp?key=abc"), "http://host:1/mcp?…");
+/// ```
+#[must_use]
+pub fn without_secrets(url: &str) -> String {
+    let (shown, query) = url.split_once('?').map_or((url, ""), |(shown, _)| (shown, "?…"));
+    let start = shown.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, rest) = shown.split_at(start);
+    let end = rest.find('/').unwrap_or(rest.len());
+    let rest = match rest.get(..end).and_then(|authority| authority.rfind('@')) {
+        Some(at) => format!("…{}", rest.get(at..).unwrap_or_default()),
+        None => rest.to_owned(),
+    };
+    format!("{scheme}{rest}{query}")
 }
 
 /// How one instance is spoken to.
@@ -131,6 +163,15 @@ impl Link {
     pub(crate) fn together(&self, calls: usize) {
         match self {
             Self::Stdio(link) => link.together(calls),
+            #[cfg(feature = "http")]
+            Self::McpHttp(_) | Self::Http(_) => {}
+        }
+    }
+
+    /// Nothing more is asked. Connections of their own need not be told.
+    pub(crate) fn close(&self) {
+        match self {
+            Self::Stdio(link) => link.close(),
             #[cfg(feature = "http")]
             Self::McpHttp(_) | Self::Http(_) => {}
         }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-use super::shown;
+use super::said::{KEPT, told};
 use crate::spec::{Target, Vars};
 
-/// How much of what it complains about is kept.
-const STDERR_KEPT: usize = 2000;
 /// Of our own environment only these are handed on.
 const INHERITED: [&str; 5] = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT"];
 
+/// How long an end may take that was asked for.
+const LEAVES: Duration = Duration::from_secs(1);
 /// How long an end may take that is about to come.
 const SOON: Duration = Duration::from_millis(300);
 
@@ -26,10 +27,11 @@ pub(crate) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
     listening: Option<JoinHandle<()>>,
+    cut_short: Arc<AtomicBool>,
 }
 
 impl Process {
-    pub(super) fn start(target: &Target, vars: &Vars) -> io::Result<Self> {
+    pub(super) fn start(target: &Target, vars: &Vars, cut_short: &Arc<AtomicBool>) -> io::Result<Self> {
         let mut words = target.command.iter().map(|word| word.fill(vars));
         let program = words.next().unwrap_or_default();
         let mut command = Command::new(program);
@@ -47,7 +49,7 @@ impl Process {
         let mut child = command.spawn()?;
         let said = Arc::new(Mutex::new(Vec::new()));
         let listening = child.stderr.take().map(|stderr| tokio::spawn(keep_last(stderr, Arc::clone(&said))));
-        Ok(Self { child, said, listening })
+        Ok(Self { child, said, listening, cut_short: Arc::clone(cut_short) })
     }
 
     pub(super) fn pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
@@ -72,13 +74,24 @@ impl Process {
 
     pub(crate) fn last_words(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = String::from_utf8_lossy(&said);
-        let last: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        let from = last.len().saturating_sub(4);
-        match last.get(from..).unwrap_or_default() {
-            [] => String::new(),
-            last => format!("; it said: {}", shown(&last.join(" / "))),
+        told(&String::from_utf8_lossy(&said)).map_or(String::new(), |told| format!("; it said: {told}"))
+    }
+
+    /// Waits for its end after that of its input, and asks for it once. What still runs then is killed when it is dropped.
+    pub(super) async fn leave(&mut self) {
+        #[cfg(unix)]
+        let group = self.group();
+        if tokio::time::timeout(LEAVES, self.child.wait()).await.is_err() {
+            #[cfg(unix)]
+            signal(group, rustix::process::Signal::TERM);
+            if tokio::time::timeout(LEAVES, self.child.wait()).await.is_err() {
+                tracing::debug!("a process ends neither with its input nor when it is asked to");
+                return;
+            }
         }
+        // What it has started must not outlive it.
+        #[cfg(unix)]
+        signal(group, rustix::process::Signal::KILL);
     }
 
     /// Waits for the end of a process that was killed.
@@ -89,16 +102,13 @@ impl Process {
     }
 
     #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-        if let Some(error) = pid.and_then(|pid| rustix::process::kill_process_group(pid, signal).err()) {
-            tracing::debug!(%error, "a process could not be signalled");
-        }
+    fn group(&self) -> Option<rustix::process::Pid> {
+        self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
     }
 
     #[cfg(unix)]
     pub(super) fn kill(&mut self) {
-        self.signal(rustix::process::Signal::KILL);
+        signal(self.group(), rustix::process::Signal::KILL);
     }
 
     #[cfg(not(unix))]
@@ -109,7 +119,7 @@ impl Process {
     /// Stops it, or lets it go on. Elsewhere than on Unix nothing happens.
     pub(super) fn stop(&self, on: bool) {
         #[cfg(unix)]
-        self.signal(if on { rustix::process::Signal::STOP } else { rustix::process::Signal::CONT });
+        signal(self.group(), if on { rustix::process::Signal::STOP } else { rustix::process::Signal::CONT });
         #[cfg(not(unix))]
         tracing::warn!(on, "processes cannot be stopped here");
     }
@@ -117,7 +127,19 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        // Whoever is killed has no code.
+        if !self.child.try_wait().is_ok_and(|status| status.is_some_and(|status| status.code().is_some())) {
+            self.cut_short.store(true, Ordering::Relaxed);
+        }
         self.kill();
+    }
+}
+
+/// To all of a group; the group may be gone.
+#[cfg(unix)]
+fn signal(group: Option<rustix::process::Pid>, signal: rustix::process::Signal) {
+    if let Some(error) = group.and_then(|group| rustix::process::kill_process_group(group, signal).err()) {
+        tracing::debug!(%error, "a process could not be signalled");
     }
 }
 
@@ -126,7 +148,7 @@ async fn keep_last(mut from: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) 
     while let Ok(read @ 1..) = from.read(&mut chunk).await {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend_from_slice(chunk.get(..read).unwrap_or_default());
-        let excess = kept.len().saturating_sub(STDERR_KEPT);
+        let excess = kept.len().saturating_sub(KEPT);
         kept.drain(..excess);
     }
 }

@@ -23,6 +23,8 @@ enum Out {
     Line(Vec<u8>),
     /// So many of the next lines are written as one.
     Together(usize),
+    /// Nothing follows.
+    End,
 }
 
 impl Out {
@@ -117,6 +119,11 @@ impl Link {
         self.to.send(Out::Together(calls)).ok();
     }
 
+    /// Closes its input behind what was sent.
+    pub(super) fn close(&self) {
+        self.to.send(Out::End).ok();
+    }
+
     pub(super) fn trouble(&self) -> Option<String> {
         let state = self.waiting.lock();
         let garbage = state.garbage.as_ref().map(|line| format!("it wrote a line that is no message: {line}"));
@@ -129,6 +136,7 @@ async fn write(mut to: ChildStdin, mut queue: mpsc::UnboundedReceiver<Out>) {
     while let Some(next) = queue.recv().await {
         match next {
             Out::Together(calls) => expected = calls,
+            Out::End => return,
             Out::Line(line) => {
                 bytes.extend_from_slice(&line);
                 expected = expected.saturating_sub(1);

@@ -20,6 +20,8 @@ pub struct Guarding {
     pub refused: u64,
     /// The longest wait for a lock.
     pub longest_wait_us: u64,
+    /// All that it did is in its log. Else the numbers are the least that it did, and nothing follows from a 0.
+    pub is_complete: bool,
 }
 
 /// Two runs of one seed. The guarded one decides: that is what is to be relied on.
@@ -73,7 +75,12 @@ impl Comparison {
             (_, Outcome::NothingFound) => {
                 "Without the guard no race was found either: this says nothing about what the guard is good for.".into()
             }
-            (_, Outcome::Race) if self.guard.calls > 0 && self.guard.locked == 0 => {
+            (_, Outcome::Race) if self.guard.locked == 0 && !self.guard.is_complete => {
+                "Whether the guard took a lock is not known: its log is not complete. Without it nothing can be said about \
+                 what the guard is good for here."
+                    .into()
+            }
+            (_, Outcome::Race) if self.guard.locked == 0 => {
                 "The guard took no lock: the tools say that they only read (readOnlyHint), or the policy lets them pass. \
                  Where they write, say so in a policy: --policy FILE."
                     .into()
@@ -112,10 +119,12 @@ impl Comparison {
 
     /// What the guard did, in words.
     pub(super) fn guard_did(&self) -> String {
-        let Guarding { by, calls, locked, refused, longest_wait_us } = &self.guard;
+        let Guarding { by, calls, locked, refused, longest_wait_us, is_complete } = &self.guard;
         let refused = if *refused > 0 { format!(", {refused} refused") } else { String::new() };
+        let least =
+            if *is_complete { "" } else { "; the log is not complete: what a guard did that was killed is missing" };
         format!(
-            "guard: {by}; in its log {locked} of {} under a lock, longest wait {}{refused}",
+            "guard: {by}; in its log {locked} of {} under a lock, longest wait {}{refused}{least}",
             plural(whole(*calls), "call"),
             time(*longest_wait_us)
         )

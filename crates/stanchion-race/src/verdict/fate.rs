@@ -18,6 +18,8 @@ pub(super) enum Fate {
     Lost,
     /// It is there more than once.
     Doubled,
+    /// Its answer and those of others cannot all be right.
+    Conflicting,
 }
 
 impl Fate {
@@ -26,6 +28,7 @@ impl Fate {
             Self::Kept => "kept",
             Self::Lost => "lost",
             Self::Doubled => "there twice",
+            Self::Conflicting => "in conflict",
         }
     }
 }
@@ -34,6 +37,7 @@ impl Fate {
 pub(super) struct Fates<'v> {
     missing: BTreeSet<&'v str>,
     doubled: BTreeSet<&'v str>,
+    conflicting: BTreeSet<&'v str>,
     is_known: bool,
 }
 
@@ -41,7 +45,8 @@ impl<'v> Fates<'v> {
     pub(super) fn new(verdict: &Verdict, violations: &'v [Violation]) -> Self {
         let ids = |of: fn(&Violation) -> &Vec<String>| violations.iter().flat_map(of).map(String::as_str).collect();
         let is_known = verdict.expect.iter().any(|name| OF_EACH.contains(name));
-        Self { missing: ids(|it| &it.missing), doubled: ids(|it| &it.doubled), is_known }
+        let (missing, doubled) = (ids(|it| &it.missing), ids(|it| &it.doubled));
+        Self { missing, doubled, conflicting: ids(|it| &it.conflicting), is_known }
     }
 
     /// `None` if no expectation speaks of it: the call was not acknowledged, or only sums are known.
@@ -52,6 +57,9 @@ impl<'v> Fates<'v> {
         }
         if self.missing.contains(id) {
             return Some(Fate::Lost);
+        }
+        if self.conflicting.contains(id) {
+            return Some(Fate::Conflicting);
         }
         (self.is_known && record.is(End::Acknowledged)).then_some(Fate::Kept)
     }

@@ -6,6 +6,9 @@ use super::escape::escaped;
 use super::text::told;
 use super::{Comparison, Outcome, Verdict};
 
+/// The test of a verdict that expects nothing: `--auto` found nothing to race.
+const NO_SPECIFICATION: &str = "specification";
+
 /// Whether a race fails the build.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -55,7 +58,9 @@ fn suite(out: &mut String, verdict: &Verdict, name: &str, side: Side) -> std::fm
     let (mut failures, mut errors, mut skipped) = (0, 0, 0);
     let found = verdict.found.as_ref().map_or(&[][..], |found| &found.violations);
     let told = told(found);
-    for expectation in &verdict.expect {
+    // Without a specification nothing is expected, and a suite without tests passes.
+    let nothing_made = if verdict.expect.is_empty() { &[NO_SPECIFICATION][..] } else { &[] };
+    for expectation in verdict.expect.iter().chain(nothing_made) {
         write!(cases, "    <testcase classname=\"{name}\" name=\"{expectation}\"")?;
         let broken: Vec<_> = told.iter().filter(|(it, _)| it.expectation == *expectation).collect();
         let what: Vec<_> = broken.iter().map(|(it, _)| it.what.as_str()).collect();
@@ -80,7 +85,7 @@ fn suite(out: &mut String, verdict: &Verdict, name: &str, side: Side) -> std::fm
         let message = escaped(&message);
         writeln!(cases, ">\n      <{tag}{kind} message=\"{message}\">{text}</{tag}>\n    </testcase>")?;
     }
-    let (tests, ms) = (verdict.expect.len(), verdict.milliseconds);
+    let (tests, ms) = (verdict.expect.len() + nothing_made.len(), verdict.milliseconds);
     writeln!(
         out,
         "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}.{:03}\">",
@@ -143,6 +148,18 @@ mod tests {
             assert!(result.has_tag_name("error") && result.attribute("message") == Some("it ended"));
         }
         assert_eq!(document.root_element().first_element_child().unwrap().attribute("errors"), Some("2"));
+    }
+
+    #[test]
+    fn where_no_specification_could_be_made_a_build_server_sees_an_error() {
+        let text = crate::Verdict::unfounded("npx x", 7, "it refuses all calls".into()).to_junit();
+        let document = Document::parse(&text).unwrap();
+        let suite = document.root_element().first_element_child().unwrap();
+        let counted = ["tests", "failures", "errors"].map(|name| suite.attribute(name).unwrap());
+        assert_eq!(counted, ["1", "0", "1"]);
+        let result = cases(&document)[0].1.unwrap();
+        assert!(result.has_tag_name("error") && result.attribute("message") == Some("it refuses all calls"));
+        assert!(text.contains(r#"<property name="seed" value="7"/>"#), "{text}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use self::compare::{Comparison, Guarding};
+pub(crate) use self::text::time;
 pub use self::text::{Line, Tone};
 use crate::oracle::Violation;
 use crate::run::{End, Played, ReadBack, Record};
@@ -121,6 +122,9 @@ pub struct Verdict {
     pub sound: Option<Found>,
     /// How long it took.
     pub milliseconds: u64,
+    /// A process was killed before it had ended by itself: what a guard did last is not in its log. Without a guard all are.
+    #[serde(skip)]
+    pub cut_short: bool,
     /// It played the schedule of a file, which no seed makes.
     #[serde(skip)]
     pub(crate) is_replayed: bool,
@@ -245,13 +249,14 @@ impl Verdict {
             minimal: None,
             sound: None,
             milliseconds: 0,
+            cut_short: false,
             is_replayed: false,
         }
     }
 
     /// No specification could be made.
-    pub(crate) fn unfounded(name: &str, why: String) -> Self {
-        let mut verdict = Self::empty(name.to_owned(), Origin::default(), 0);
+    pub(crate) fn unfounded(name: &str, seed: u64, why: String) -> Self {
+        let mut verdict = Self::empty(name.to_owned(), Origin::default(), seed);
         verdict.inconclusive(why);
         verdict
     }

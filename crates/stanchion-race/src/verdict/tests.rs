@@ -40,6 +40,8 @@ fn violation(calls: usize) -> Violation {
         examples: vec!["0000000000000001 of call 1".into()],
         missing: (1..calls).map(|n| format!("{n:016x}")).collect(),
         doubled: Vec::new(),
+        conflicting: Vec::new(),
+        conflicting_reads: Vec::new(),
     }
 }
 
@@ -159,6 +161,7 @@ fn both_sides_are_told_on_one_screen_and_the_guarded_one_decides() {
         locked: 42,
         refused: 0,
         longest_wait_us: 12_000,
+        is_complete: true,
     };
     let mut both = Comparison { bare: race_verdict(2), guarded: sound_verdict(), guard };
     let expected = "\
@@ -198,6 +201,10 @@ without the guard, the smallest schedule, over 5.1 ms:
     assert!(both.outcome() == Outcome::Race && both.says().contains("stanchion serve"));
     both.guard.locked = 0;
     assert!(both.says().contains("took no lock") && both.says().contains("--policy FILE"));
+    // Of a log that has not all of it, a 0 says nothing.
+    both.guard.is_complete = false;
+    assert!(both.says().contains("took a lock is not known") && !both.says().contains("--policy"), "{}", both.says());
+    assert!(both.to_string().contains("longest wait 12 ms; the log is not complete"), "{both}");
     both.guarded.inconclusive("it ended".into());
     assert!(both.to_string().starts_with("inconclusive: ") && both.says().ends_with("nothing can be said: it ended"));
 }

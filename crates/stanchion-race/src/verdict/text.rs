@@ -1,6 +1,6 @@
 //! The verdict on one screen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::fate::{Fate, Fates};
@@ -56,7 +56,7 @@ pub(super) fn whole(count: u64) -> usize {
 }
 
 /// With the unit that a person would take.
-pub(super) fn time(us: u64) -> String {
+pub(crate) fn time(us: u64) -> String {
     match us {
         0..1000 => format!("{us} µs"),
         1000..10_000 => format!("{}.{} ms", us / 1000, us % 1000 / 100),
@@ -247,7 +247,7 @@ impl Verdict {
             if let Some(fault) = record.fault {
                 text.push_str(&format!(", {}", fault.name()));
             }
-            let is_wrong = matches!(fate, Some(Fate::Lost | Fate::Doubled));
+            let is_wrong = matches!(fate, Some(Fate::Lost | Fate::Doubled | Fate::Conflicting));
             lines.push(Line { text, tone: if is_wrong { Tone::Bad } else { Tone::Plain } });
         }
         if minimal.history.len() > CALLS_SHOWN {
@@ -257,6 +257,10 @@ impl Verdict {
             lines.push(Line::plain(format!(
                 "  no call was dropped: `{name}` is a fixed number for all of them together"
             )));
+        }
+        let reads: BTreeSet<usize> = minimal.violations.iter().flat_map(|it| it.conflicting_reads.clone()).collect();
+        for on in reads {
+            lines.push(Line { text: format!("  read-back of instance {on}: in conflict"), tone: Tone::Bad });
         }
     }
 }

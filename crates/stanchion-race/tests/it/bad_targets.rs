@@ -57,6 +57,50 @@ async fn unknown_tools_and_unreadable_ends_are_told() {
     assert!(unread.contains("could not be read back: nope"), "{unread}");
     let wrong = reason(&ours, |text| text.replace("every = \"{id}\"", "every = \"x{id}\"")).await;
     assert!(wrong.contains("already breaks `every`: 1 acknowledged, 0 kept, 1 lost"), "{wrong}");
+    assert!(wrong.contains("`select = \"/entities/*/name\"` found 2 values in what was read: {"), "{wrong}");
+    let nowhere = reason(&ours, |text| text.replace("/entities/*/name", "/items/*/name")).await;
+    let found = "`select = \"/items/*/name\"` found nothing in what was read: {\"entities\":[{";
+    assert!(nowhere.replace(' ', "").contains(&found.replace(' ', "")), "{nowhere}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_says_of_its_end_is_told_although_a_stack_follows() {
+    let stack = "    at Module.run (a.js:1:1)\\n".repeat(60);
+    let command =
+        format!(r#""sh", "-c", "printf 'Error: DATABASE_URL is not set\n{stack}\nNode.js v20.20.2\n' >&2; exit 1""#)
+            .replace("\\\\n", "\\n");
+    let reason = reason(&command, |text| text).await;
+    assert!(reason.ends_with("exit status: 1; it said: Error: DATABASE_URL is not set"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_of_the_address_reaches_the_server_and_no_text() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let read = socket.read(&mut request).await.unwrap_or_default();
+            let line = String::from_utf8_lossy(&request[..read]).lines().next().unwrap_or_default().to_owned();
+            // As Express does.
+            let answer = format!("HTTP/1.1 401 X\r\ncontent-length: {}\r\n\r\n{line}", line.len());
+            socket.write_all(answer.as_bytes()).await.unwrap_or_default();
+        }
+    });
+    for (kind, call, asked) in [
+        ("http", "path = \"/n?a=b\"", "GET /mcp/n?…&a=b HTTP/1.1"),
+        ("mcp-http", "tool = \"x\"", "POST /mcp?… HTTP/1.1"),
+    ] {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[target]\nkind = \"{kind}\"\nurls = [\"http://{address}/mcp?key=s3cret\"]\n\
+             [limits]\ncall_seconds = 1\n[[call]]\n{call}\n[expect]\nanswers = true\n"
+        );
+        let verdict = run(&text).await;
+        must_be(&verdict, Outcome::Inconclusive);
+        let reason = verdict.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains(&format!("401 {asked}")), "{kind}: {reason}");
+        assert!(!verdict.to_json().contains("s3cret") && !reason.contains("may_have_run"), "{kind}: {reason}");
+    }
 }
 
 /// The notes of `examples/target`, with more to say of the target and of the call.

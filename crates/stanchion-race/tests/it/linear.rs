@@ -78,7 +78,14 @@ async fn what_no_order_explains_is_found_and_told_with_the_calls_that_show_it() 
         must_be(&verdict, Outcome::Race);
         let violation = &verdict.found.as_ref().unwrap().violations[0];
         assert_eq!(violation.expectation, "linearizable", "{verdict}");
-        assert!(violation.what.contains("cannot be ordered"), "{verdict}");
+        assert_eq!(violation.what, "no order of the calls explains all answers", "{verdict}");
+        // In the words of the timeline, which marks the calls that are named.
+        let called = |line: &&String| line.contains(" on instance 0 from ") && line.starts_with("call ");
+        assert!(!violation.conflicting.is_empty() && violation.examples.iter().any(|it| called(&it)), "{verdict}");
+        assert!(
+            !verdict.to_string().contains("4294967295") && verdict.to_string().contains("in conflict"),
+            "{verdict}"
+        );
         assert!(violation.examples.iter().any(|line| line.contains("<- no place for this answer")), "{verdict}");
         let minimal = verdict.minimal.as_ref().unwrap();
         assert!(minimal.calls < verdict.found.as_ref().unwrap().schedule.steps.len(), "{verdict}");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use stanchion_core::{Error, ErrorKind, Result};
 use stanchion_mcp::calls::{self, Entry, FILE_NAME, rotated};
-use stanchion_race::{Guarding, Kind, Spec};
+use stanchion_race::{Guarding, Kind, Spec, Verdict};
 use tempfile::TempDir;
 
 use crate::policy_verb::load::load;
@@ -63,21 +63,32 @@ impl Guard {
         spec.started_by(&self.words)
     }
 
-    /// What its call log says. Lines of killed instances may be missing.
-    pub(super) fn did(&self) -> Guarding {
-        let mut guard = Guarding { by: self.by.clone(), ..Guarding::default() };
+    /// What its call log says. A guard that was killed has not written its last lines, and the log of a guard that has seen
+    /// fewer calls than it let through is not complete, whatever the reason.
+    pub(super) fn did(&self, guarded: &Verdict) -> Guarding {
+        let mut guard = Guarding { by: self.by.clone(), is_complete: !guarded.cut_short, ..Guarding::default() };
         let log = self.home.path().join(FILE_NAME);
         for file in [rotated(&log), log] {
             // Without calls there is no log.
             let Ok(file) = File::open(file) else { continue };
-            for line in BufReader::new(file).lines().map_while(std::result::Result::ok) {
-                let Some(Entry::Call(call)) = calls::parse(&line) else { continue };
+            for line in BufReader::new(file).lines() {
+                // Else it cannot be read to its end.
+                let Ok(line) = line else {
+                    guard.is_complete = false;
+                    break;
+                };
+                let Some(Entry::Call(call)) = calls::parse(&line) else {
+                    // Lines were dropped, or one was torn.
+                    guard.is_complete &= line.trim().is_empty();
+                    continue;
+                };
                 guard.calls += 1;
                 guard.locked += u64::from(!call.locks.is_empty());
                 guard.refused += u64::from(call.verdict == calls::Verdict::Refused);
                 guard.longest_wait_us = guard.longest_wait_us.max(call.waited_us);
             }
         }
+        guard.is_complete &= guard.calls >= u64::try_from(guarded.calls.acknowledged).unwrap_or(u64::MAX);
         guard
     }
 }

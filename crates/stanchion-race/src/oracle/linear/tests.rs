@@ -139,6 +139,22 @@ fn two_cannot_have_a_lock_and_an_error_can_mean_no() {
 }
 
 #[test]
+fn what_cannot_be_ordered_is_told_in_the_words_of_the_timeline() {
+    let spec = spec("set", &[r#"do = "insert", value = "{id}""#], r#"do = "list", gives = "/v/*""#);
+    let all = |all: Value| Some(json!({"v": all}));
+    let judged = judged(&spec, &[(0, 249, 4430, 'a', json!({}))], all(json!([])), all(json!([])));
+    let violation = &judged.violations[0];
+    assert_eq!(violation.what, "no order of the calls explains all answers");
+    let expected = [
+        "call 0 on instance 0 from 249 µs to 4.4 ms: insert \"a0\" -> done",
+        "the read-back of instance 0 from 0 µs to 0 µs: contains \"a0\" -> no   <- no place for this answer",
+        "before: the element is not there; 1 operation that returned earlier can be ordered",
+    ];
+    assert_eq!(violation.examples, expected);
+    assert_eq!((&violation.conflicting, &violation.conflicting_reads), (&vec!["a0".to_owned()], &vec![0]));
+}
+
+#[test]
 fn keys_do_not_meet() {
     let write = r#"do = "write", key = "{n}", value = "{id}""#;
     let read = r#"do = "read", key = "0", gives = "/v""#;

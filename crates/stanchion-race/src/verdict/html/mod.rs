@@ -15,13 +15,14 @@ use super::{Comparison, Outcome, Tone, Verdict};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Of the script: no other one runs on the page. A test says what it has to be.
-const SCRIPT_HASH: &str = "sha256-czFSlR2T4IHnmiEFTpZLY6WJX6n4bRKgqOAAH0myEtM=";
+const SCRIPT_HASH: &str = "sha256-y9QS71dKFbcxtMZ+a6J4qUBPDlMNNRChOHxNvWJYTE4=";
 
-const LEGEND: [(&str, &str); 13] = [
+const LEGEND: [(&str, &str); 14] = [
     ("ack", "acknowledged"),
     ("ack kept", "acknowledged, kept"),
     ("ack lost", "acknowledged, lost"),
     ("ack twice", "there twice"),
+    ("wrong", "≠ in conflict: no order explains these answers"),
     ("failed", "failed"),
     ("unknown", "no answer: unknown"),
     ("held", "held back"),

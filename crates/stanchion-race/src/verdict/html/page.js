@@ -39,7 +39,7 @@ function tell(call) {
     line.append(" " + value);
     told.append(line);
   }
-  told.className = call.fate === "lost" || call.fate === "there twice" ? "bad" : "";
+  told.className = call.fate === "lost" || call.fate === "there twice" || call.fate === "in conflict" ? "bad" : "";
   told.hidden = false;
 }
 
@@ -87,7 +87,7 @@ document.addEventListener("click", async (event) => {
 
 // The legend: signs that the page does not show need no words, and a sign that is pressed shows only its calls.
 function lanes(sign) {
-  const parts = "." + sign.split(" ").join(".") + (sign === "ack" ? ":not(.kept, .lost, .twice)" : "");
+  const parts = "." + sign.split(" ").join(".") + (sign === "ack" ? ":not(.kept, .lost, .twice, .wrong)" : "");
   return new Set(document.querySelectorAll(".lane" + parts + ", .lane:has(.track " + parts + ")"));
 }
 

@@ -9,6 +9,8 @@ const CUT: u64 = 700;
 const CUT_LEAST_US: u64 = 50_000;
 /// So many moments are named, about.
 const TICKS: u64 = 5;
+/// Names that stand closer cannot be read.
+const APART: u64 = WHOLE / 10;
 
 #[derive(Debug)]
 struct Piece {
@@ -92,18 +94,35 @@ impl Scale {
                 at += step;
             }
         }
-        // Two names that stand too close cannot be read.
-        let mut last: Option<u64> = None;
-        ticks.retain(|tick| {
-            let place = self.at(*tick);
-            let is_far = last.is_none_or(|last| place >= last + WHOLE / (3 * TICKS));
-            if is_far {
-                last = Some(place);
-            }
-            is_far
-        });
-        ticks
+        apart(ticks, APART, |tick| self.at(*tick))
     }
+
+    /// Cuts with room for a name: those that touch have one together, and where many are close, pointing at one says how
+    /// long it is.
+    pub(super) fn named_cuts(&self) -> Vec<(u64, u64, u64)> {
+        let mut named: Vec<(u64, u64, u64)> = Vec::new();
+        for (from, to, us) in self.cuts() {
+            match named.last_mut().filter(|last| last.1 == from) {
+                Some(last) => (last.1, last.2) = (to, last.2 + us),
+                None => named.push((from, to, us)),
+            }
+        }
+        apart(named, APART / 2, |(from, to, _)| u64::midpoint(*from, *to))
+    }
+}
+
+/// Without those that stand too close to the one before.
+fn apart<T>(mut all: Vec<T>, least: u64, place: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut last: Option<u64> = None;
+    all.retain(|one| {
+        let place = place(one);
+        let is_far = last.is_none_or(|last| place >= last + least);
+        if is_far {
+            last = Some(place);
+        }
+        is_far
+    });
+    all
 }
 
 fn wide(part: u64, room: u64, whole: u64) -> u64 {
@@ -146,5 +165,25 @@ mod tests {
         let places: Vec<u64> = [0, 1000, 2999, 3000, 900_000, 2_003_000, 2_004_000].map(|us| scale.at(us)).into();
         assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{places:?}");
         assert!(scale.ticks().iter().all(|tick| *tick <= 3000 || *tick >= 2_003_000), "{:?}", scale.ticks());
+    }
+
+    #[test]
+    fn names_stand_apart_from_each_other() {
+        // Thirty bursts of calls, half a second between each.
+        let bursts = (0..30).flat_map(|burst| (0..5).map(move |call| burst * 500_000 + call * 1000));
+        let scale = Scale::new(bursts);
+        assert_eq!(scale.cuts().count(), 29);
+        let cuts: Vec<u64> = scale.named_cuts().iter().map(|(from, to, _)| u64::midpoint(*from, *to)).collect();
+        let ticks: Vec<u64> = scale.ticks().iter().map(|tick| scale.at(*tick)).collect();
+        for (places, least) in [(cuts, APART / 2), (ticks, APART)] {
+            assert!(places.len() > 2 && places.windows(2).all(|pair| pair[1] - pair[0] >= least), "{places:?}");
+        }
+    }
+
+    #[test]
+    fn cuts_that_touch_have_one_name() {
+        let scale = Scale::new([1000, 2000, 3000, 203_000, 503_000, 504_000]);
+        assert_eq!(scale.cuts().map(|cut| cut.2).collect::<Vec<_>>(), [200_000, 300_000]);
+        assert_eq!(scale.named_cuts().iter().map(|cut| cut.2).collect::<Vec<_>>(), [500_000]);
     }
 }

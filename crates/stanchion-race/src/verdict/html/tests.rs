@@ -67,3 +67,26 @@ fn more_lanes_than_a_page_can_hold_are_left_out_and_that_is_said() {
     assert_eq!(html.matches("class=\"lane ").count(), 2 + 2000);
     assert!(html.contains("The first 2000 of 2500 calls are drawn"));
 }
+
+#[test]
+fn calls_and_read_backs_that_no_order_explains_are_marked() {
+    let mut verdict = race_verdict(3);
+    let found = verdict.found.as_mut().unwrap();
+    let violation = &mut found.violations[0];
+    violation.missing.clear();
+    (violation.conflicting, violation.conflicting_reads) = (vec![format!("{:016x}", 2)], vec![0]);
+    let html = verdict.to_html("x");
+    assert_eq!(html.matches("class=\"lane ack wrong\"").count(), 1);
+    assert!(html.contains(r#""fate":"in conflict""#) && html.contains("1 value<b class=\"conflict\">"), "{html}");
+}
+
+/// The facts count the calls of the schedule, and so does the heading below them.
+#[test]
+fn calls_that_are_made_afterwards_are_no_part_of_the_smallest_schedule() {
+    let mut verdict = race_verdict(3);
+    let minimal = verdict.minimal.as_mut().unwrap();
+    minimal.afterwards = vec![minimal.history[0].clone()];
+    let html = verdict.to_html("x");
+    assert!(html.contains("<dd>2 calls, 1 instance</dd>"));
+    assert!(html.contains("The smallest schedule <small>2 calls and 1 afterwards, over 5.1 ms</small>"), "{html}");
+}

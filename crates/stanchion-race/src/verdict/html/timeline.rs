@@ -80,7 +80,12 @@ pub(super) fn draw<'v>(
         _ => "tiny",
     };
     let over = time(scale.end_us());
-    let (title, what) = (escaped(&round.title), format!("{}, over {over}", plural(all, "call")));
+    // Those that are made when all is over are no part of the schedule.
+    let after = match round.afterwards.len() {
+        0 => String::new(),
+        after => format!(" and {after} afterwards"),
+    };
+    let (title, what) = (escaped(&round.title), format!("{}{after}, over {over}", plural(round.history.len(), "call")));
     write!(
         out,
         "<section class=\"round {size}\"><h2>{title} <small>{what}</small></h2>{}<div class=\"scroll\" tabindex=\"0\" role=\"group\" \
@@ -90,7 +95,8 @@ pub(super) fn draw<'v>(
     axis(out, &scale)?;
     for instance in 0..round.instances {
         let here = lanes.iter().filter(|lane| lane.record.instance == instance);
-        head(out, instance, round.reads.iter().find(|read| read.instance == instance))?;
+        let is_wrong = round.violations.iter().any(|it| it.conflicting_reads.contains(&instance));
+        head(out, instance, round.reads.iter().find(|read| read.instance == instance), is_wrong)?;
         let banded = if here.clone().any(|lane| lane.record.disturbed_us.is_some()) { " banded" } else { "" };
         write!(out, "<div class=\"lanes{banded}\"><div class=\"bands\">")?;
         for (from, to, us) in scale.cuts() {
@@ -135,19 +141,22 @@ fn place(from: u64, to: u64) -> String {
 }
 
 fn axis(out: &mut String, scale: &Scale) -> std::fmt::Result {
-    out.push_str("<div class=\"axis\"><div class=\"ticks\">");
+    // Cuts have a row of their own: their lengths would stand over the moments beside them.
+    let cuts = scale.named_cuts();
+    let class = if cuts.is_empty() { "ticks" } else { "ticks cuts" };
+    write!(out, "<div class=\"axis\"><div class=\"{class}\">")?;
     for tick in scale.ticks() {
         let at = scale.at(tick);
         write!(out, "<span style=\"{}\">{}</span>", place(at, at), time(tick))?;
     }
-    for (from, to, us) in scale.cuts() {
+    for (from, to, us) in cuts {
         write!(out, "<b style=\"{}\">+{}</b>", place(from, to), time(us))?;
     }
     out.push_str("</div></div>");
     Ok(())
 }
 
-fn head(out: &mut String, instance: usize, read: Option<&ReadBack>) -> std::fmt::Result {
+fn head(out: &mut String, instance: usize, read: Option<&ReadBack>, is_wrong: bool) -> std::fmt::Result {
     write!(out, "<h3>instance {instance}")?;
     if let Some(read) = read {
         let shown = match (&read.why, read.values) {
@@ -156,9 +165,10 @@ fn head(out: &mut String, instance: usize, read: Option<&ReadBack>) -> std::fmt:
             (None, None) => "answered".into(),
         };
         let (at, answer) = (time(read.started_us), read.answer.as_deref().unwrap_or_default());
+        let wrong = if is_wrong { "<b class=\"conflict\">in conflict</b>" } else { "" };
         write!(
             out,
-            " <small title=\"{}\"><i class=\"look\"></i>read back after {at}: {}</small>",
+            " <small title=\"{}\"><i class=\"look\"></i>read back after {at}: {}{wrong}</small>",
             escaped(answer),
             escaped(&shown)
         )?;
@@ -190,6 +200,7 @@ impl Lane<'_> {
             Some(Fate::Kept) => "kept",
             Some(Fate::Lost) => "lost",
             Some(Fate::Doubled) => "twice",
+            Some(Fate::Conflicting) => "wrong",
             None => "",
         };
         (end, fate)
@@ -237,6 +248,11 @@ fn draw_lane(out: &mut String, lane: &Lane<'_>, scale: &Scale, number: usize) ->
     if let Some((from, to, class)) = mark.filter(|(from, to, class)| *class != "held" || from < to) {
         write!(out, "<i class=\"{class}\" style=\"{}\"></i>", place(scale.at(from), scale.at(to)))?;
     }
-    let word = fate.map_or(fault.unwrap_or_default(), |_| class);
+    let word = match fate {
+        None => fault.unwrap_or_default(),
+        // Its sign says it.
+        Some(Fate::Conflicting) => "",
+        Some(_) => class,
+    };
     write!(out, "</span><span class=\"fate\">{word}</span></div>")
 }
