@@ -34,7 +34,7 @@ fn busy_time(since: Instant) -> Duration {
 }
 
 /// What it gives, and its seconds on a core.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
     let before = busy_time(start);
     let given = work();

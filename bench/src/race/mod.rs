@@ -3,6 +3,7 @@
 mod calls;
 mod histories;
 mod report;
+mod simulator;
 
 use serde_json::json;
 
@@ -14,13 +15,14 @@ use crate::target::Verdict;
 use crate::{Outcome, machine, say};
 
 const NAME: &str = "race";
+/// Some seconds of them.
+const WORLDS: u64 = 20_000;
 const TITLE: &str = "The race tester";
 const READING: &str = "Histories are made from a seed: ten clients that are always busy, each operation taking effect at a random moment of its time. The checkers' times are \
 those of one core (`schedstat`), so that others at work on the machine do not count. Real calls are `create_entities` on two processes of a memory server on pipes, \
 released at one moment, in ten rounds with fresh processes each; the time is from the start of the first process to the verdict, with the read-back of every \
-round. For the official server, *racing* is from the release to the last answer, in all rounds until the one that lost something; *the whole run* has in it the \
+round. The simulator plays worlds as the layer of the evidence does, others in each round; a broken promise fails the run. For the official server, *racing* is from the release to the last answer, in all rounds until the one that lost something; *the whole run* has in it the \
 processes' start, the control, and the search for the smallest schedule.\n";
-const SIMULATOR: &str = "≥ 5 M simulated events/s per core: `cargo xtask evidence` prints it";
 
 /// Measures. `false`: something failed.
 pub(crate) fn run(options: &Options) -> Outcome<bool> {
@@ -42,8 +44,7 @@ pub(crate) fn run(options: &Options) -> Outcome<bool> {
             eprintln!("race round {round}/{}: {}: {said}", options.rounds, line.name);
         }
     }
-    let mut verdicts: Vec<Verdict> = lines.iter().filter_map(Line::verdict).collect();
-    verdicts.push(Verdict::NotMeasured(SIMULATOR.into()));
+    let verdicts: Vec<Verdict> = lines.iter().filter_map(Line::verdict).collect();
     let verdicts: String = verdicts.iter().map(|verdict| verdict.line() + "\n").collect();
     let section = format!("{}\n### Targets of the race tester\n\n{verdicts}", report::table(&lines));
     say(&section);
@@ -57,8 +58,15 @@ pub(crate) fn run(options: &Options) -> Outcome<bool> {
 fn lines() -> Vec<Line> {
     let rate = Some(Wish::AtLeast(5_000_000.0));
     vec![
-        Line::rate("order checker, 1 M operations on one key", rate, |_, _| histories::order(1_000_000, 1)),
-        Line::rate("order checker, 5 M operations on 100 keys", rate, |_, _| histories::order(5_000_000, 100)),
+        Line::rate("simulator, worlds of all engines and faults on one core", "events", rate, |_, round| {
+            simulator::events(WORLDS, round)
+        }),
+        Line::rate("order checker, 1 M operations on one key", "operations", rate, |_, _| {
+            histories::order(1_000_000, 1)
+        }),
+        Line::rate("order checker, 5 M operations on 100 keys", "operations", rate, |_, _| {
+            histories::order(5_000_000, 100)
+        }),
         Line::time(
             "linearizable: register, 1 M operations of 10 clients on one key",
             Some(Wish::Below(15.0)),

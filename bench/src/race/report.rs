@@ -20,7 +20,8 @@ type Measure = fn(Option<&Path>, u32) -> Outcome<f64>;
 /// One thing that is measured in every round.
 pub(super) struct Line {
     pub(super) name: &'static str,
-    is_rate: bool,
+    /// Of what so many are done in a second; without it, seconds are measured.
+    unit: Option<&'static str>,
     wish: Option<Wish>,
     how: Measure,
     values: Vec<f64>,
@@ -29,14 +30,14 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Operations in a second.
-    pub(super) fn rate(name: &'static str, wish: Option<Wish>, how: Measure) -> Self {
-        Self { name, is_rate: true, wish, how, values: Vec::new(), stopped: None }
+    /// So many in a second.
+    pub(super) fn rate(name: &'static str, unit: &'static str, wish: Option<Wish>, how: Measure) -> Self {
+        Self { unit: Some(unit), ..Self::time(name, wish, how) }
     }
 
     /// Seconds.
     pub(super) fn time(name: &'static str, wish: Option<Wish>, how: Measure) -> Self {
-        Self { is_rate: false, ..Self::rate(name, wish, how) }
+        Self { name, unit: None, wish, how, values: Vec::new(), stopped: None }
     }
 
     pub(super) fn measure(&mut self, peers: Option<&Path>, round: u32) -> Outcome<f64> {
@@ -46,7 +47,10 @@ impl Line {
     }
 
     pub(super) fn shown(&self, value: f64) -> String {
-        if self.is_rate { format!("{:.2} M operations/s", value / 1e6) } else { format!("{value:.3} s") }
+        match self.unit {
+            Some(unit) => format!("{:.2} M {unit}/s", value / 1e6),
+            None => format!("{value:.3} s"),
+        }
     }
 
     fn median(&self) -> Option<f64> {
@@ -74,7 +78,7 @@ impl Line {
     }
 
     pub(super) fn record(&self) -> Value {
-        json!({ "name": self.name, "values": self.values, "is_rate": self.is_rate, "stopped": self.stopped })
+        json!({ "name": self.name, "values": self.values, "unit": self.unit.unwrap_or("s"), "stopped": self.stopped })
     }
 }
 
