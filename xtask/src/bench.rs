@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::engines;
-use crate::shell::{Outcome, capture, say, step, which, workspace};
+use crate::shell::{Outcome, capture, cargo, say, step, which, workspace};
 
 /// Their versions are part of the result, so they are named exactly.
 const PYTHON: &[&str] = &["redis==8.1.0", "aws-lambda-powertools==3.37.0", "boto3==1.44.0"];
@@ -45,9 +45,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         }
     }
     // One after the other: built together, the program under test would get the features of the benchmark's crates.
-    let release = |words: &[&str]| {
-        capture(Command::new("cargo").current_dir(workspace()).args(["build", "--release"]).args(words))
-    };
+    let release = |words: &[&str]| capture(cargo(&["build", "--release"]).args(words));
     step("stanchion, release", || release(&["-p", "stanchion"]))?;
     step("stanchion-bench, release", || release(&["-p", "stanchion-bench", "--features", "rslock"]))?;
     let program = target().join("release/stanchion-bench");
@@ -97,12 +95,8 @@ fn bring_analysers(folder: &Path) -> Outcome {
 
 /// It asks for a newer compiler than ours, and builds with ours all the same.
 fn build_idempotent(target: &Path) {
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace().join("bench/peers/idempotent")).args([
-        "build",
-        "--release",
-        "--ignore-rust-version",
-    ]);
+    let mut command = cargo(&["build", "--release", "--ignore-rust-version"]);
+    command.current_dir(workspace().join("bench/peers/idempotent"));
     if let Err(reason) = capture(command.arg("--target-dir").arg(target)) {
         say(&format!("    idempotent     SKIPPED: {reason}"));
     }
@@ -128,9 +122,8 @@ fn bring(name: &str, folder: &Path, packages: &[&str], proof: &Path, install: In
 
 /// With the versions that its authors have tested, in a build folder that cargo removes.
 fn rust(folder: &Path, packages: &[&str]) -> Outcome<String> {
-    let mut command = Command::new("cargo");
-    command.env_remove("CARGO_TARGET_DIR").args(["install", "--locked", "--quiet", "--root"]).arg(folder);
-    capture(command.args(packages))
+    let mut command = cargo(&["install", "--locked", "--quiet", "--root"]);
+    capture(command.env_remove("CARGO_TARGET_DIR").arg(folder).args(packages))
 }
 
 fn python(folder: &Path, packages: &[&str]) -> Outcome<String> {

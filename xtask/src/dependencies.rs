@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
-use crate::shell::{Outcome, capture, workspace};
+use crate::shell::{Outcome, capture, cargo, workspace};
 
 /// Permissive licences only: Stanchion is linked into other people's products.
 const LICENCES: [&str; 11] = [
@@ -69,9 +68,7 @@ pub(crate) fn edges() -> Outcome {
 }
 
 fn tree(args: &[&str]) -> Outcome<String> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["tree", "--locked", "--all-features", "--prefix", "none"]).args(args);
-    capture(command.current_dir(workspace()))
+    capture(cargo(&["tree", "--locked", "--all-features", "--prefix", "none"]).args(args))
 }
 
 fn name(package: &str) -> &str {

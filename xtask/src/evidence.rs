@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::shell::{Outcome, capture, say, step, workspace};
+use crate::shell::{Outcome, capture, cargo, say, step, workspace};
 use crate::{engines, peers};
 
 /// In this order on the page, with the share of the time that each is given.
@@ -78,16 +78,7 @@ fn plan(args: &[String]) -> Outcome<Plan> {
 /// The program that runs layers, with the bugs of `cfg` planted or without any.
 fn build(cfg: Option<&str>) -> Outcome<PathBuf> {
     let target = workspace().join(if cfg.is_some() { "target/museum" } else { "target" });
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace()).args([
-        "build",
-        "--profile",
-        PROFILE,
-        "-p",
-        "stanchion-evidence",
-        "-p",
-        "stanchion",
-    ]);
+    let mut command = cargo(&["build", "--profile", PROFILE, "-p", "stanchion-evidence", "-p", "stanchion"]);
     command.arg("--target-dir").arg(&target);
     if let Some(cfg) = cfg {
         command.env("RUSTFLAGS", cfg);

@@ -1,9 +1,8 @@
 //! `cargo xtask fuzz TARGET [--seconds N] [--seed S] [--replay FILE]`: mutated inputs through whatever reads them, built for release.
 
 use std::ffi::OsString;
-use std::process::Command;
 
-use crate::shell::{Outcome, say, workspace};
+use crate::shell::{Outcome, cargo, say, workspace};
 
 struct Target {
     name: &'static str,
@@ -116,9 +115,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             _ => return Err(usage()),
         });
     }
-    let status = Command::new("cargo")
-        .current_dir(workspace())
-        .args(["test", "--release", "-p", target.package])
+    let status = cargo(&["test", "--release", "-p", target.package])
         .args(target.tests)
         .args(["--", "--nocapture", "--exact", target.test])
         .envs(settings)

@@ -30,6 +30,18 @@ pub(crate) fn workspace() -> PathBuf {
     here.parent().unwrap_or(here).to_owned()
 }
 
+/// Cargo in the workspace, as if called by hand. What `cargo run` tells this program about itself is news to the build scripts
+/// of some packages (ring's), and all that stands upon those would be built anew at each change between the two ways.
+pub(crate) fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+        command.env_remove(name);
+    }
+    command.args(args).current_dir(workspace());
+    command
+}
+
 /// Runs a command to its end and returns its standard output; on failure, all that it said.
 pub(crate) fn capture(command: &mut Command) -> Outcome<String> {
     let output = command.output().map_err(|e| format!("cannot run {command:?}: {e}"))?;

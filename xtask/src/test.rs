@@ -1,8 +1,6 @@
 //! `cargo xtask test [FILTER...]`: everything, with one honest line at the end.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -13,7 +11,7 @@ use crate::engines;
 use crate::guarantees;
 use crate::peers;
 use crate::shared::Shared;
-use crate::shell::{Outcome, capture, say, step, workspace};
+use crate::shell::{Outcome, capture, cargo, say, step};
 use crate::summary::{self, Counts, Runner};
 
 /// More than these in one run are no accident of the machine.
@@ -84,7 +82,7 @@ pub(crate) fn run(filters: &[String]) -> Outcome {
 fn prepare(has_nextest: bool) -> Outcome {
     thread::scope(|scope| {
         let fetched = scope.spawn(|| engines::run(&[]).and_then(|()| peers::run(&[])));
-        let mut build = cargo(if has_nextest { &["nextest", "run"] } else { &["test"] });
+        let mut build = tests(if has_nextest { &["nextest", "run"] } else { &["test"] });
         build.args(["--workspace", "--no-run"]).stdin(Stdio::null());
         // What does not compile is told, and counted, by the run of the tests.
         step("build", || build.status().map_err(|e| format!("cannot run {build:?}: {e}")))?;
@@ -93,7 +91,7 @@ fn prepare(has_nextest: bool) -> Outcome {
 }
 
 fn nextest(filters: &[String]) -> Command {
-    let mut command = cargo(&["nextest", "run", "--workspace", "--status-level", "pass"]);
+    let mut command = tests(&["nextest", "run", "--workspace", "--status-level", "pass"]);
     // Many tests mostly wait: for a lease to end, for a server to start.
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     command.arg(format!("--test-threads={}", 3 * cores));
@@ -106,20 +104,19 @@ fn nextest(filters: &[String]) -> Command {
 }
 
 fn libtest(filters: &[String]) -> Command {
-    let mut command = cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
+    let mut command = tests(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
     command.arg("--").args(filters);
     command
 }
 
 fn doctests(filters: &[String]) -> Command {
-    let mut command = cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
+    let mut command = tests(&["test", "--workspace", "--no-fail-fast", "--doc"]);
     command.arg("--").args(filters);
     command
 }
 
-fn cargo(args: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.args(args).current_dir(workspace());
+fn tests(args: &[&str]) -> Command {
+    let mut command = cargo(args);
     command.env("CARGO_TERM_COLOR", if std::io::stdout().is_terminal() { "always" } else { "never" });
     command
 }
