@@ -292,7 +292,10 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
     // What lies between the calls and what they come to.
     let between = hit.frames.iter().filter(|call| !reads.contains(call) && !writes.contains(call));
     flow.extend(between.map(|call| step(Role::Call, *call, "")));
-    let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);
+    let surface_of = |file: usize| surfaces.get(file).copied().unwrap_or(Surface::Product);
+    // Product code that only tests come to in this way.
+    let is_tested = !hit.by.is_empty() && hit.by.iter().all(|file| surface_of(*file) == Surface::Test);
+    let surface = if is_tested { Surface::Test } else { surface_of(site.file) };
     let new = Finding::new(rule, program.path(site.file), site.span.line, site.span.end_line);
     // Tests and scripts are run by one person at a time, and what may well be meant so is not severe.
     let severity = if surface == Surface::Product && hit.sure > 0 { new.severity } else { Severity::Low };
@@ -374,6 +377,26 @@ mod tests {
         assert_eq!(too_small(&[first, second, other, ("core/src/a.ts", LOCKED)]), Vec::<String>::new());
         assert_eq!(too_small(&[first, second, tool, ("core/src/a.ts", LOCKED)]), ["core/src/a.ts"]);
         assert_eq!(too_small(&[first, tool, ("api/src/a.ts", LOCKED)]), Vec::<String>::new());
+    }
+
+    /// Code for users in which a test alone finds a race is as severe as the test.
+    #[test]
+    fn what_only_tests_lead_to_is_not_severe() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = "import fs from 'node:fs';\nexport function put(file: string, text: string) {\n  fs.writeFileSync(file, text);\n}\n";
+        let uses = "import fs from 'node:fs';\nimport { put } from '../src/put';\nexport function uses(text: string) {\n  put('/data/a.json', text);\n  return fs.readFileSync('/data/a.json', 'utf8');\n}\n";
+        let look = |path: &str| {
+            for folders in ["src", "test"] {
+                std::fs::create_dir_all(folder.path().join(folders)).unwrap();
+            }
+            std::fs::write(folder.path().join("src/put.ts"), put).unwrap();
+            std::fs::write(folder.path().join(path), uses).unwrap();
+            let found = audit(folder.path(), &[folder.path().to_owned()], &Config::default()).unwrap();
+            let of_put = found.report.findings.into_iter().find(|finding| finding.path == "src/put.ts").unwrap();
+            (of_put.code, of_put.severity, of_put.surface)
+        };
+        assert_eq!(look("test/uses.ts"), ("RC302", Severity::Low, Surface::Test));
+        assert_eq!(look("src/uses.ts"), ("RC302", Severity::Medium, Surface::Product));
     }
 
     #[test]

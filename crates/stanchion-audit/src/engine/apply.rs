@@ -300,8 +300,8 @@ impl Engine<'_> {
             Some(method) => method.into(),
         };
         let target = known.at().map(|at| at.name);
-        let safe = SAFE.contains(&&*method)
-            || target.as_deref().is_some_and(|target| only_asks(&self.words().asks, target));
+        let safe =
+            SAFE.contains(&&*method) || target.as_deref().is_some_and(|target| only_asks(&self.words().asks, target));
         let keyed = known
             .args
             .iter()
