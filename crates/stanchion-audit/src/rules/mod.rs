@@ -10,6 +10,7 @@ mod locks;
 mod lost;
 mod mutexes;
 mod parts;
+mod repeated;
 mod retries;
 mod rows;
 mod saved;
