@@ -175,7 +175,10 @@ fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts
                 }
                 btree_map::Entry::Occupied(old) => {
                     let at = *old.get();
-                    all.found.get_mut(at).into_iter().for_each(|(known, _)| known.comes_also_by(hit.frames.clone()));
+                    all.found
+                        .get_mut(at)
+                        .into_iter()
+                        .for_each(|(known, _)| known.comes_also_by(hit.frames.clone(), &hit.by));
                     at
                 }
             };

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::finding::{self, Confidence, Finding, Marks, Role, Severity, Step, Surface};
 use crate::format::{Note, Report};
 use crate::frontend::lower;
-use crate::hir::{Function, Language};
+use crate::hir::{Function, Import, Imported, Language};
 use crate::models::Models;
 use crate::probe::Ground;
 use crate::program::{Program, Source};
@@ -169,6 +169,7 @@ pub fn audit_and_tell(
         let looked = hits_in(&program, &models, &Schema::of(&settings), &copies, &tell);
         partly += looked.partly.values().sum::<usize>();
         notes.extend(followed_in_part(&program, &looked));
+        notes.extend(unfollowed(&program));
         let found = looked.found.iter().filter_map(|(hit, callers)| {
             let way = way(copies.is_stdio(hit.at.file), program.module(hit.write.file).language, callers);
             finding(&program, hit, callers, &surfaces, way)
@@ -224,6 +225,19 @@ fn followed_in_part(program: &Program, hits: &Hits) -> Vec<Note> {
         notes.push(note("", format!("{} {text}", hits.loose)));
     }
     notes
+}
+
+/// Files that hand work to threads by messages: who sends one and who gets it are judged as if they had nothing to do with
+/// each other.
+fn unfollowed(program: &Program) -> Vec<Note> {
+    let makes = |import: &Import| match &import.what {
+        Imported::Name(name) => name == "Worker",
+        what => *what == Imported::Module,
+    };
+    let of_threads = |import: &Import| import.module.trim_start_matches("node:") == "worker_threads" && makes(import);
+    let text = "messages to a worker thread are not followed: what is done by them is judged where the worker does it";
+    let files = (0..program.len()).filter(|file| program.module(*file).imports.iter().any(of_threads));
+    files.map(|file| Note { path: program.path(file).to_owned(), line: 0, text: text.to_owned() }).collect()
 }
 
 fn models(base: &Path, config: &Config) -> Result<Models, Error> {
@@ -292,7 +306,10 @@ fn finding(program: &Program, hit: &Hit, callers: &Callers, surfaces: &[Surface]
     // What lies between the calls and what they come to.
     let between = hit.frames.iter().filter(|call| !reads.contains(call) && !writes.contains(call));
     flow.extend(between.map(|call| step(Role::Call, *call, "")));
-    let surface = surfaces.get(site.file).copied().unwrap_or(Surface::Product);
+    let surface_of = |file: usize| surfaces.get(file).copied().unwrap_or(Surface::Product);
+    // Product code that only tests come to in this way.
+    let is_tested = !hit.by.is_empty() && hit.by.iter().all(|file| surface_of(*file) == Surface::Test);
+    let surface = if is_tested { Surface::Test } else { surface_of(site.file) };
     let new = Finding::new(rule, program.path(site.file), site.span.line, site.span.end_line);
     // Tests and scripts are run by one person at a time, and what may well be meant so is not severe.
     let severity = if surface == Surface::Product && hit.sure > 0 { new.severity } else { Severity::Low };
@@ -374,6 +391,40 @@ mod tests {
         assert_eq!(too_small(&[first, second, other, ("core/src/a.ts", LOCKED)]), Vec::<String>::new());
         assert_eq!(too_small(&[first, second, tool, ("core/src/a.ts", LOCKED)]), ["core/src/a.ts"]);
         assert_eq!(too_small(&[first, tool, ("api/src/a.ts", LOCKED)]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn work_that_is_sent_to_a_thread_is_noted() {
+        let notes = |code: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("a.js"), code).unwrap();
+            let found = audit(folder.path(), &[folder.path().to_owned()], &Config::default()).unwrap();
+            found.report.notes.into_iter().map(|note| note.path).collect::<Vec<_>>()
+        };
+        assert_eq!(notes("import { Worker } from 'node:worker_threads';\nnew Worker('./b.js');\n"), ["a.js"]);
+        assert!(
+            notes("import { parentPort } from 'worker_threads';\nparentPort.on('message', () => {});\n").is_empty()
+        );
+    }
+
+    /// Code for users in which a test alone finds a race is as severe as the test.
+    #[test]
+    fn what_only_tests_lead_to_is_not_severe() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = "import fs from 'node:fs';\nexport function put(file: string, text: string) {\n  fs.writeFileSync(file, text);\n}\n";
+        let uses = "import fs from 'node:fs';\nimport { put } from '../src/put';\nexport function uses(text: string) {\n  put('/data/a.json', text);\n  return fs.readFileSync('/data/a.json', 'utf8');\n}\n";
+        let look = |path: &str| {
+            for folders in ["src", "test"] {
+                std::fs::create_dir_all(folder.path().join(folders)).unwrap();
+            }
+            std::fs::write(folder.path().join("src/put.ts"), put).unwrap();
+            std::fs::write(folder.path().join(path), uses).unwrap();
+            let found = audit(folder.path(), &[folder.path().to_owned()], &Config::default()).unwrap();
+            let of_put = found.report.findings.into_iter().find(|finding| finding.path == "src/put.ts").unwrap();
+            (of_put.code, of_put.severity, of_put.surface)
+        };
+        assert_eq!(look("test/uses.ts"), ("RC302", Severity::Low, Surface::Test));
+        assert_eq!(look("src/uses.ts"), ("RC302", Severity::Medium, Surface::Product));
     }
 
     #[test]

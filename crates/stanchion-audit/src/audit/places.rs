@@ -17,6 +17,7 @@ type Place = (&'static str, Site, Option<Site>);
 fn place(hit: &Hit) -> Place {
     match hit.calls.first() {
         Some((_, write)) if is_copy(hit) => (hit.code, *write, hit.read),
+        _ if is_dropped(hit) => (hit.code, hit.write, None),
         Some((read, _)) => (hit.code, *read, None),
         None => (hit.code, hit.write, hit.read.or(Some(hit.write))),
     }
@@ -47,6 +48,11 @@ fn is_copy(hit: &Hit) -> bool {
     hit.code == "RC107"
 }
 
+/// A write that nobody waits for: whoever starts it, it is mended where it is done.
+fn is_dropped(hit: &Hit) -> bool {
+    hit.code == "RC108"
+}
+
 fn merged(mut group: Vec<Found>) -> Option<Found> {
     // The first way to the write, with the one that is surest of it before the others.
     group.sort_by_key(|(hit, _)| (hit.calls.first().map(|(_, write)| *write), Reverse(hit.sure)));
@@ -54,7 +60,7 @@ fn merged(mut group: Vec<Found>) -> Option<Found> {
     let (mut hit, mut callers): (Hit, Callers) = group.next()?;
     for (other, more) in group {
         callers.extend(more);
-        hit.comes_also_by(other.frames);
+        hit.comes_also_by(other.frames, &other.by);
         for calls in other.calls {
             if hit.calls.len() < CALLS_MOST && !hit.calls.contains(&calls) {
                 hit.calls.push(calls);
@@ -65,6 +71,10 @@ fn merged(mut group: Vec<Found>) -> Option<Found> {
             hit.others.push(lines);
         }
     }
-    hit.at = hit.calls.first().map_or(hit.at, |(_, write)| *write);
+    hit.at = match &hit.calls[..] {
+        [] => hit.at,
+        [_, _, ..] if is_dropped(&hit) => hit.write,
+        [(_, write), ..] => *write,
+    };
     Some((hit, callers))
 }

@@ -300,8 +300,8 @@ impl Engine<'_> {
             Some(method) => method.into(),
         };
         let target = known.at().map(|at| at.name);
-        let safe = matches!(&*method, "GET" | "HEAD" | "OPTIONS")
-            || target.as_deref().is_some_and(|target| only_asks(&self.words().asks, target));
+        let safe =
+            SAFE.contains(&&*method) || target.as_deref().is_some_and(|target| only_asks(&self.words().asks, target));
         let keyed = known
             .args
             .iter()
@@ -353,6 +353,9 @@ impl Engine<'_> {
         }
     }
 }
+
+/// Methods that only ask, in the registry of HTTP's methods.
+const SAFE: [&str; 8] = ["GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY"];
 
 /// Whoever asks twice has two answers, and nothing else.
 fn only_asks(asks: &[String], target: &str) -> bool {

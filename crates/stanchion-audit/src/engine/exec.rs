@@ -77,6 +77,7 @@ impl Engine<'_> {
                 let once = self.frames.last().is_some_and(|frame| frame.function == 0) && self.here.loops.is_empty();
                 let dropped = u32::from(is_javascript(self.language(self.file())) && !once && drops_promise(expr));
                 self.here.detached += dropped;
+                self.here.dropped = (dropped > 0).then_some((expr.span, self.frames.len()));
                 let (held, first) = (self.here.held.len(), self.log().len());
                 self.eval(expr, scope);
                 self.unheard(first);

@@ -246,6 +246,8 @@ struct Here {
     tries: Vec<attempt::Tried>,
     /// Calls around that nobody waits for.
     detached: u32,
+    /// The statement that is such a call, and how deep it stands.
+    dropped: Option<(Span, usize)>,
     /// The connection of the transaction.
     connection: Option<Rc<str>>,
     /// Loops around that try again.

@@ -3,16 +3,21 @@
 use super::lost::{by_locks, decides, pairs};
 use super::{Case, Hit, common};
 use crate::engine::{Entry, Event, Kind, Mark, Scope, What};
+use crate::hir::each::each_in;
+use crate::hir::{ExprKind, Function};
 
 /// RC101 and RC107.
 pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for (read, write) in pairs(case, Kind::File).iter().flat_map(|(reads, write)| judged(case, reads, write)) {
         // Who calls it from another file may have read anew before: that is told where it is called.
         let root = &case.trace.root;
-        if read.kept && root.entry == Entry::Loose && case.program.is_asked(&root.name) {
+        if read.kept && root.entry == Entry::Loose && (case.program.is_asked(&root.name) || is_step(case)) {
             continue;
         }
         if read.early || case.trace.is_later(read, write) {
+            if is_step(case) {
+                continue;
+            }
             let message = "a file is written from a copy in memory that was read at the start";
             let why = format!("what others have written since then is overwritten: {}", case.facts.because);
             if case.needed(Scope::Host) > Scope::Process && !read.covered_with(write, Scope::Host) {
@@ -72,7 +77,7 @@ const READS_MOST: usize = 8;
 
 /// RC107: a method writes what its object holds, and the object may hold it since it was made: who made it says so.
 pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    if case.needed(Scope::Host) <= Scope::Process {
+    if case.needed(Scope::Host) <= Scope::Process || is_step(case) {
         return;
     }
     for write in case.events() {
@@ -95,6 +100,25 @@ pub(super) fn of_its_maker(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let frames = write.stack.iter().copied().collect();
         hits.push(Hit { memory, frames, ..case.hit("RC107", write, text) });
     }
+}
+
+/// Nobody outside is known to call it, and other methods of its object do: what the object holds then is for them to say,
+/// who may read it anew before.
+fn is_step(case: &Case<'_>) -> bool {
+    let (file, function) = case.trace.root.handles();
+    let functions = &case.program.module(file).functions;
+    let Some(step) = functions.get(function).filter(|_| case.trace.root.entry == Entry::Loose) else { return false };
+    let calls = |caller: &Function| {
+        let mut found = false;
+        each_in(&caller.body, &mut |expr| {
+            let callee = if let ExprKind::Call(call) = &expr.kind { Some(&call.callee.kind) } else { None };
+            found |= matches!(callee, Some(ExprKind::Member { of, name })
+                if name == step.name.as_str() && matches!(of.kind, ExprKind::This));
+        });
+        found
+    };
+    let others = functions.iter().filter(|other| other.class == step.class && other.name != step.name);
+    step.class.is_some() && others.filter(|other| other.name != "constructor").any(calls)
 }
 
 /// Something is read only if memory does not have it, and stays there: the memory's read.

@@ -5,7 +5,7 @@ use crate::engine::{Entry, Event, Kind, Scope, What};
 
 /// RC406: every copy of the program does it.
 pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    if case.facts.deployment < Scope::Cluster {
+    if case.facts.deployment < Scope::Host {
         return;
     }
     let is_timer = case.trace.root.entry == Entry::Timer;
@@ -14,6 +14,9 @@ pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
         clocks.find(|clock| clock.loops.last().is_some_and(|around| event.loops.contains(around))).map(|e| e.site)
     };
     let does = case.events().iter().filter(|event| is_timer || clock(event).is_some()).find(|event| {
+        if case.facts.deployment < Scope::Cluster {
+            return takes_from_store(case, event);
+        }
         let shared = event.resource.as_ref().is_some_and(|r| r.scope == Scope::Cluster);
         let acts = match &event.what {
             // What is gone already is not deleted again.
@@ -27,6 +30,40 @@ pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
     let text = ("a timer runs in every copy of the program", format!("each copy does it, and {}", case.facts.because));
     let (read, resource) = (clock(does).or(Some(case.trace.root.site)), case.trace.root.name.to_string());
     hits.push(Hit { read, resource, scope: Scope::Cluster, ..case.hit("RC406", does, text) });
+}
+
+/// Copies on one machine, one for each client, mostly have work of their own: only what is found in a store that all of them
+/// see, and is marked or removed there when it has been done, is the same work for all.
+fn takes_from_store(case: &Case<'_>, event: &Event) -> bool {
+    let (acts, moves) = match &event.what {
+        What::Effect(effect) => (!effect.safe && !effect.keyed, false),
+        What::Write(how) => {
+            let moves = how.relative && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
+            (moves, moves)
+        }
+        _ => (false, false),
+    };
+    if !acts || event.held.iter().any(|held| held.scope >= Scope::Host) {
+        return false;
+    }
+    let reads = event.deps.iter().chain(event.guards.iter()).filter_map(|id| case.trace.event(id));
+    reads.filter(|read| matches!(read.what, What::Read { locks: false, .. }) && !read.early).any(|read| {
+        let Some(store) = read.resource.as_ref() else { return false };
+        let is_of_it = |e: &Event| {
+            e.resource.as_ref().is_some_and(|r| r.kind == store.kind && r.name == store.name) && e.meets(event)
+        };
+        let mut changes = case.events().iter().filter_map(|e| match &e.what {
+            What::Write(how) if e.id > read.id && is_of_it(e) => Some((e, how)),
+            _ => None,
+        });
+        let alone = |e: &Event| {
+            e.covered_with(read, Scope::Host) || e.transaction.is_some() && e.transaction == read.transaction
+        };
+        // Whoever changes it first may have claimed it.
+        store.scope >= Scope::Host
+            && store.kind != Kind::Memory
+            && changes.next().is_some_and(|(e, how)| e.id > event.id && !alone(e) && (how.deletes || !moves))
+    })
 }
 
 /// RC407: what a tool says of itself, and what it does.

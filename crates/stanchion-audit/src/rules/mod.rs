@@ -10,6 +10,7 @@ mod locks;
 mod lost;
 mod mutexes;
 mod parts;
+mod repeated;
 mod retries;
 mod rows;
 mod saved;
@@ -145,6 +146,8 @@ pub(crate) struct Hit {
     pub(crate) at: Site,
     /// Things in memory that were written, if it depends on where they come from.
     pub(crate) memory: Vec<String>,
+    /// The files with the functions from outside that lead to it.
+    pub(crate) by: BTreeSet<usize>,
 }
 
 impl Hit {
@@ -161,7 +164,8 @@ impl Hit {
     }
 
     /// Another way to the same two lines.
-    pub(crate) fn comes_also_by(&mut self, frames: BTreeSet<Site>) {
+    pub(crate) fn comes_also_by(&mut self, frames: BTreeSet<Site>, by: &BTreeSet<usize>) {
+        self.by.extend(by);
         for frame in frames {
             if self.frames.len() == FRAMES_MOST {
                 return;
@@ -292,6 +296,7 @@ impl Case<'_> {
             others: Vec::new(),
             at: at.site,
             memory: Vec::new(),
+            by: BTreeSet::from([self.trace.root.handles().0]),
         }
     }
 

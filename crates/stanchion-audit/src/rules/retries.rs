@@ -1,5 +1,6 @@
 //! RC402 - RC405: what is done again.
 
+use super::repeated::is_repeated;
 use super::{Case, Hit};
 use crate::engine::{Entry, Event, Kind, Scope, What};
 
@@ -7,7 +8,7 @@ use crate::engine::{Entry, Event, Kind, Scope, What};
 pub(super) fn effect_in_retry(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for event in case.events() {
         let What::Effect(effect) = &event.what else { continue };
-        if effect.repeats() || !event.retried {
+        if effect.repeats() || !event.retried && !is_repeated(case, event) {
             continue;
         }
         let text = (

@@ -2,6 +2,7 @@
 //!
 //! Never fails as a whole: what cannot be read or is not worth reading becomes a [`Note`].
 
+mod published;
 mod surface;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 use ignore::{DirEntry, WalkBuilder};
 use rayon::prelude::*;
 
+use self::published::{is_all_there_is, without_twins};
 pub(crate) use self::surface::{Surface, is_generated};
 use crate::{deploy, frontend::Dialect, resolve, schema};
 
@@ -71,6 +73,7 @@ const SKIPPED: [&str; 6] = ["node_modules", "bower_components", "site-packages",
 const SKIPPED_ALOUD: [&str; 4] = ["vendor", "dist", "build", "target"];
 const LEFT_OUT: &str =
     "not analysed: a folder of this name usually holds output or copies; name it to have it analysed";
+const TWIN: &str = "not analysed: the same code stands beside it in another form; name it to have it analysed";
 /// Of these, where the code of a published package may be all that there is.
 const PUBLISHED: [&str; 2] = ["dist", "build"];
 
@@ -96,7 +99,10 @@ pub(crate) fn walk(base: &Path, roots: &[PathBuf], limits: Limits) -> Walked {
                 let mut outputs = folder(base, root, limits, &mut candidates, &mut walked.notes);
                 while let Some(output) = outputs.pop() {
                     if is_all_there_is(&output, &candidates) {
+                        let start = candidates.len();
                         outputs.extend(folder(base, &output, limits, &mut candidates, &mut walked.notes));
+                        let twins = without_twins(&mut candidates, start);
+                        twins.into_iter().for_each(|path| walked.note(path, TWIN));
                     } else if !roots.contains(&output) {
                         walked.note(shown(base, &output), LEFT_OUT);
                     }
@@ -221,19 +227,6 @@ fn left_out(entry: &DirEntry, top: &Path) -> Option<&'static str> {
         Ok(target) if target.starts_with(top) || !is_wanted && !target.is_dir() => None,
         Ok(_) => Some("not analysed: a symbolic link to somewhere else; name what it leads to"),
     }
-}
-
-/// Whether a package as it was published has its code here only.
-fn is_all_there_is(output: &Path, found: &[Candidate]) -> bool {
-    let is_published = output.file_name().is_some_and(|name| PUBLISHED.iter().any(|known| name == *known));
-    let package = output.parent().filter(|folder| is_published && folder.join("package.json").is_file());
-    let Some(package) = package else { return false };
-    let is_code = |candidate: &Candidate| {
-        candidate.full.starts_with(package)
-            && Dialect::of(&candidate.below).is_some()
-            && Surface::of(&candidate.below) == Surface::Product
-    };
-    !found.iter().any(is_code)
 }
 
 /// Whether an entry below a root is looked at. The root itself always is.

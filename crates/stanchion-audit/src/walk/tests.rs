@@ -66,6 +66,45 @@ fn a_published_package_has_its_code_in_a_folder_for_output() {
 }
 
 #[test]
+fn what_starts_a_folder_for_output_is_no_source_of_it() {
+    let package = ("package.json", &b"{}"[..]);
+    let code = ("dist/index.js", &b"d"[..]);
+    let of = |files: &[(&str, &[u8])]| {
+        let mut all = vec![package, code];
+        all.extend(files);
+        paths(&walk_all(&tree(&all))).contains(&"dist/index.js")
+    };
+    for launcher in ["require('../dist/index.js').run()", "import(\"../dist/index\")", "import '../dist'"] {
+        assert!(of(&[("bin/index.js", launcher.as_bytes())]), "{launcher}");
+    }
+    assert!(!of(&[("bin/index.js", b"import '../dist/index.js'"), ("src/index.ts", b"s")]));
+    assert!(!of(&[("src/main.ts", b"import '../dist/index.js'")]));
+    assert!(!of(&[("bin/index.js", b"import '../other/dist/index.js'")]));
+    assert!(!of(&[("server.js", b"app.use(express.static('./dist'))")]));
+    assert!(!of(&[("server.js", b"open('./dist/none.js')")]));
+}
+
+#[test]
+fn of_two_forms_of_a_bundle_one_is_read() {
+    let folder = tree(&[
+        ("package.json", b"{}"),
+        ("dist/a.cjs", b"aaaaaaaa"),
+        ("dist/a.js", b"aaaaaaaaa"),
+        ("dist/a.mjs", b"aaaaaaaaaa"),
+        ("dist/b.js", b"bbbbbbbb"),
+        ("dist/b.mjs", b"b"),
+        ("dist/c.mjs", b"c"),
+    ]);
+    let walked = walk_all(&folder);
+    assert_eq!(paths(&walked), ["dist/a.js", "dist/b.js", "dist/b.mjs", "dist/c.mjs", "package.json"]);
+    assert!(note(&walked, "dist/a.mjs").contains("another form"), "{:?}", walked.notes);
+    let source = tree(&[("package.json", b"{}"), ("lib/a.js", b"a"), ("lib/a.mjs", b"a")]);
+    assert_eq!(paths(&walk_all(&source)), ["lib/a.js", "lib/a.mjs", "package.json"]);
+    let named = walk(folder.path(), &[folder.path().to_owned(), folder.path().join("dist/a.mjs")], Limits::default());
+    assert!(paths(&named).contains(&"dist/a.mjs"));
+}
+
+#[test]
 fn named_files_are_taken_whatever_they_are_and_once() {
     let folder =
         tree(&[(".gitignore", b"*.ts"), ("a.ts", b"a"), ("dist/x.js", b"x"), ("notes.txt", b"n"), ("b.py", b"b")]);

@@ -1,0 +1,18 @@
+# also: RC403
+import requests
+
+
+class Shop:
+    def __init__(self, url: str):
+        self.url = url
+
+    def _order(self, what: dict) -> dict:
+        answer = requests.post(f"{self.url}/orders", json=what, timeout=5)  # expect: RC402
+        answer.raise_for_status()
+        return answer.json()
+
+    def order(self, what: dict) -> dict:
+        try:
+            return self._order(what)
+        except requests.Timeout:
+            return self._order(what)
