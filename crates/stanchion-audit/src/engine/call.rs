@@ -170,8 +170,9 @@ impl Engine<'_> {
         self.may_fail(&origins);
         let before = origins.clone();
         // What a call gives that nobody knows may be nothing to wait for: it may wait for its callback itself.
-        let dropped = u32::from(self.here.dropped == Some((span, self.frames.len())));
-        self.here.detached -= dropped;
+        let detached = self.here.detached;
+        let is_dropped = self.here.dropped == Some((span, self.frames.len()));
+        self.here.detached = detached.saturating_sub(u32::from(is_dropped));
         for (_, arg) in &args {
             // Whoever has it now can share it.
             self.made.remove(&arg.name);
@@ -188,7 +189,7 @@ impl Engine<'_> {
                 origins = origins.with(&back.deep_origins());
             }
         }
-        self.here.detached += dropped;
+        self.here.detached = detached;
         let again = self.done_twice(&callee.name).filter(|_| args.is_empty());
         let name = again.unwrap_or_else(|| called(&callee.name, args.iter().map(|(_, arg)| &*arg.name)));
         Value { origins, shape: Shape::Unknown, name }
