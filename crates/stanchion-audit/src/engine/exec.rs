@@ -7,7 +7,7 @@ use super::again::{is_endless, is_retry};
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
-use crate::hir::{DECLARES, Language, Loop, Pattern, Span, Stmt, StmtKind};
+use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,7 @@ impl Engine<'_> {
                 self.here.detached += dropped;
                 let (held, first) = (self.here.held.len(), self.log().len());
                 self.eval(expr, scope);
+                self.told = told(expr);
                 self.unheard(first);
                 self.here.detached -= dropped;
                 self.drop_temporary(held, None);
@@ -232,3 +233,13 @@ impl Engine<'_> {
 fn is_own(pattern: &Pattern, scope: &Rc<Vars>) -> bool {
     matches!(pattern, Pattern::Name(name) if scope.is_shared(name) != Some(true))
 }
+/// Where a call stands whose answer nobody uses.
+fn told(expr: &Expr) -> Option<Span> {
+    match &expr.kind {
+        ExprKind::Await(of) => told(of),
+        ExprKind::Unary { op, of } if op == "void" => told(of),
+        ExprKind::Call(_) => Some(expr.span),
+        _ => None,
+    }
+}
+
