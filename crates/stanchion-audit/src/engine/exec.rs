@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::again::{is_endless, is_retry};
+use super::assign::fills;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
@@ -78,12 +79,16 @@ impl Engine<'_> {
                 let dropped = u32::from(is_javascript(self.language(self.file())) && !once && drops_promise(expr));
                 self.here.detached += dropped;
                 let (held, first) = (self.here.held.len(), self.log().len());
-                self.eval(expr, scope);
                 self.told = told(expr);
+                self.eval(expr, scope);
                 self.unheard(first);
                 self.here.detached -= dropped;
                 self.drop_temporary(held, None);
                 if ends(self.words(), expr) { Flow::Leaves } else { Flow::Next }
+            }
+            StmtKind::Assign { to, value, op } if fills(op.as_deref()) && to.len() == 1 => {
+                to.iter().for_each(|to| drop(self.fills_gap(to, value, stmt.span, scope)));
+                Flow::Next
             }
             StmtKind::Assign { to, value, op } => {
                 let held = self.here.held.len();
@@ -229,10 +234,6 @@ impl Engine<'_> {
     }
 }
 
-/// A variable that no other call sees.
-fn is_own(pattern: &Pattern, scope: &Rc<Vars>) -> bool {
-    matches!(pattern, Pattern::Name(name) if scope.is_shared(name) != Some(true))
-}
 /// Where a call stands whose answer nobody uses.
 fn told(expr: &Expr) -> Option<Span> {
     match &expr.kind {
@@ -243,3 +244,7 @@ fn told(expr: &Expr) -> Option<Span> {
     }
 }
 
+/// A variable that no other call sees.
+fn is_own(pattern: &Pattern, scope: &Rc<Vars>) -> bool {
+    matches!(pattern, Pattern::Name(name) if scope.is_shared(name) != Some(true))
+}
