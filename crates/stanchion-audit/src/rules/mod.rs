@@ -6,6 +6,7 @@ mod files;
 mod given_back;
 mod handlers;
 mod inserts;
+mod joint;
 mod locks;
 mod lost;
 mod mutexes;
