@@ -208,6 +208,7 @@ const RULES: &[Rule] = &[
     fencing::stale_release,
     fencing::renew_without_token,
     inserts::check_then_insert,
+    inserts::put_anew,
     retries::effect_in_retry,
     retries::without_backoff,
     retries::key_deleted,
