@@ -94,6 +94,9 @@ pub(crate) struct Type {
     /// Whoever assigns to one of its fields changes the row that it was read from.
     #[serde(default)]
     pub(crate) tracked: bool,
+    /// Its tables have no unique keys, and it has no transactions.
+    #[serde(default)]
+    pub(crate) keyless: bool,
     /// Methods of classes that extend it, and how they are called from outside: `execute = "tool"`.
     #[serde(default)]
     pub(crate) methods: BTreeMap<String, String>,

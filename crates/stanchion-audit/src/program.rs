@@ -39,6 +39,8 @@ pub(crate) struct Program {
     implemented: BTreeMap<String, Vec<(usize, ClassId)>>,
     /// See [`Module::asked`].
     asked: BTreeSet<String>,
+    /// Names of methods that several classes have.
+    common: BTreeSet<String>,
 }
 
 impl Program {
@@ -71,7 +73,8 @@ impl Program {
             }
         }
         let asked = modules.iter().flat_map(|module| module.asked.iter().cloned()).collect();
-        Self { paths, modules, imports, resolver, implemented, asked }
+        let common = common(&modules);
+        Self { paths, modules, imports, resolver, implemented, asked, common }
     }
 
     /// Gives the memory back, behind whoever goes on meanwhile: of many files, that takes a while.
@@ -115,6 +118,11 @@ impl Program {
         self.asked.contains(name)
     }
 
+    /// Whether several classes have a method of this name: whoever asks for it may ask for another's.
+    pub(crate) fn is_common(&self, name: &str) -> bool {
+        self.common.contains(name)
+    }
+
     /// Files that see each other's names without importing them.
     pub(crate) fn same_package(&self, file: usize) -> &[usize] {
         match self.modules.get(file) {
@@ -122,4 +130,16 @@ impl Program {
             _ => &[],
         }
     }
+}
+
+fn common(modules: &[Module]) -> BTreeSet<String> {
+    let names =
+        modules.iter().flat_map(|module| &module.classes).flat_map(|class| &class.methods).map(|(name, _)| name);
+    let (mut once, mut twice) = (BTreeSet::new(), BTreeSet::new());
+    for name in names {
+        if !once.insert(name.as_str()) && !twice.contains(name.as_str()) {
+            twice.insert(name.clone());
+        }
+    }
+    twice
 }

@@ -360,7 +360,10 @@ const SAFE: [&str; 8] = ["GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT"
 /// Whoever asks twice has two answers, and nothing else.
 fn only_asks(asks: &[String], target: &str) -> bool {
     let path = target.split('?').next().unwrap_or(target).trim_end_matches('/');
-    asks.iter().any(|end| path.ends_with(end.as_str()))
+    // `/v1/contextualizedembeddings`: the end of a word, if the program has written that word.
+    let is_written = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let last = path.rsplit_once('/').map(|(_, last)| last).filter(is_written).unwrap_or_default();
+    asks.iter().any(|end| if end.starts_with(char::is_alphanumeric) { last } else { path }.ends_with(end.as_str()))
 }
 
 /// A key that is made anew for every try is none.

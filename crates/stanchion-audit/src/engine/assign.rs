@@ -32,6 +32,24 @@ impl Engine<'_> {
         self.assign(pattern, value, scope, true);
     }
 
+    /// `this.starting ??= this.start()`: it is looked at, and then something is put there or nothing happens.
+    pub(super) fn fills_gap(&mut self, place: &Pattern, value: &Expr, at: Span, scope: &Rc<Vars>) -> Value {
+        self.at = at;
+        self.here.asking += 1;
+        let old = self.read_pattern(place, scope);
+        self.here.asking -= 1;
+        let (guard, branch) = (old.deep_origins(), self.new_branch());
+        let new = self.arm(branch, 0, &guard, |engine| {
+            let held = engine.here.held.len();
+            let new = engine.kept(value, scope);
+            engine.at = at;
+            engine.assign(place, &new, scope, true);
+            engine.drop_temporary(held, Some(&new));
+            new
+        });
+        new.join(&old).from(&guard)
+    }
+
     pub(super) fn assign(&mut self, pattern: &Pattern, value: &Value, scope: &Rc<Vars>, declares: bool) {
         match pattern {
             Pattern::Nothing => {}
@@ -177,6 +195,11 @@ impl Engine<'_> {
         }
         self.put_field(&object.fields, object.shared, name, value);
     }
+}
+
+/// Whether an assignment with this operator puts something only where nothing is.
+pub(super) fn fills(op: Option<&str>) -> bool {
+    matches!(op, Some("??" | "||"))
 }
 
 /// Nothing is known of it but where it comes from.

@@ -1,5 +1,6 @@
 //! What is bound to a statement.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::known::Known;
@@ -84,6 +85,14 @@ impl Bound {
         }
     }
 
+    /// The same, also of one that is bound by its name.
+    fn given_to(&self, operand: &Operand) -> Option<Cow<'_, Value>> {
+        match operand {
+            Operand::Placeholder(Placeholder::Name(name)) => self.named(name).map(Cow::Owned),
+            operand => self.value(operand).map(Cow::Borrowed),
+        }
+    }
+
     /// Whether it is known which of the values stands there.
     pub(super) fn has(operand: &Operand) -> bool {
         !matches!(operand, Operand::Placeholder(Placeholder::Number(0)))
@@ -134,7 +143,20 @@ impl Bound {
                 || statement.set.iter().any(sets)
         };
         let inserted = statement.insert.iter().filter(|(column, _)| replaces(column)).map(|(_, operand)| operand);
-        let from = set.chain(inserted).fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
+        let keys: Vec<Cow<'_, Value>> = match statement.verb {
+            Verb::Upsert => {
+                let keys = statement.insert.iter().filter(|(column, _)| !replaces(column));
+                keys.filter_map(|(_, operand)| self.given_to(operand)).collect()
+            }
+            _ => Vec::new(),
+        };
+        // What is made of the key alone keeps nothing of the row, wherever the key comes from.
+        let of_key = |operand: &&Operand| {
+            let value = self.given_to(operand);
+            value.is_some_and(|value| keys.iter().any(|key| is_made_of(&value, key)))
+        };
+        let written = set.chain(inserted).filter(|operand| !of_key(operand));
+        let from = written.fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
         // Columns that were put together: what is bound to them is anything.
         let any = statement.set.iter().any(|set| set.column == "*");
         // More is bound than has a place here: it may stand before what has one.
@@ -157,6 +179,19 @@ impl Bound {
         }
         from
     }
+}
+
+/// Whether a value is computed from another one and nothing else that was read where that was.
+fn is_made_of(value: &Value, key: &Value) -> bool {
+    let origins = key.deep_origins();
+    if origins.is_empty() || !value.name.contains(&*key.name) {
+        return false;
+    }
+    // No other part of the same thing is in it.
+    let root = key.name.split(['.', '[', '(']).next().unwrap_or_default();
+    !root.is_empty()
+        && !value.name.replace(&*key.name, "").contains(root)
+        && value.deep_origins().iter().all(|id| origins.contains(id))
 }
 
 /// Whether a value with this name is another one for every caller.

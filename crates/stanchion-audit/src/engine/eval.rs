@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::assign::fills;
 use super::either::{any_function, is_table};
 use super::fields::{LIST_MOST, put_there, with_rest};
 use super::name::{Joined, joined, named, word};
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
-use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
+use crate::hir::{Expr, ExprKind, Language, Span};
 use crate::models::Words;
 
 impl Engine<'_> {
@@ -117,14 +118,12 @@ impl Engine<'_> {
                 let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
                 second.join(&first).from(&guard)
             }
+            ExprKind::Assign { to, value, op } if fills(op.as_deref()) => self.fills_gap(to, value, expr.span, scope),
             ExprKind::Assign { to, value, op } => {
                 let mut value = self.eval(value, scope);
                 if let Some(op) = op {
-                    let old = match &**to {
-                        Pattern::Name(name) => self.variable(name, expr.span, scope),
-                        Pattern::Place(place) => self.eval(place, scope),
-                        _ => Value::unknown("$"),
-                    };
+                    self.at = expr.span;
+                    let old = self.read_pattern(to, scope);
                     value = self.binary(op, &old, &value);
                 }
                 self.at = expr.span;

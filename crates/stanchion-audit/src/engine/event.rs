@@ -182,6 +182,8 @@ pub(crate) struct Write {
     pub(crate) open: Option<EventId>,
     /// No thing that somebody has to give back: a record, or what is fetched anew after some time.
     pub(crate) data: bool,
+    /// Nothing in the store refuses a second one like it.
+    pub(crate) keyless: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
 }

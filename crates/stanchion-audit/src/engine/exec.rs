@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::again::{is_endless, is_retry};
+use super::assign::fills;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
-use crate::hir::{DECLARES, Language, Loop, Pattern, Span, Stmt, StmtKind};
+use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +80,16 @@ impl Engine<'_> {
                 self.here.detached += dropped;
                 self.here.dropped = (dropped > 0).then_some((expr.span, self.frames.len()));
                 let (held, first) = (self.here.held.len(), self.log().len());
+                self.told = told(expr);
                 self.eval(expr, scope);
                 self.unheard(first);
                 self.here.detached -= dropped;
                 self.drop_temporary(held, None);
                 if ends(self.words(), expr) { Flow::Leaves } else { Flow::Next }
+            }
+            StmtKind::Assign { to, value, op } if fills(op.as_deref()) && to.len() == 1 => {
+                to.iter().for_each(|to| drop(self.fills_gap(to, value, stmt.span, scope)));
+                Flow::Next
             }
             StmtKind::Assign { to, value, op } => {
                 let held = self.here.held.len();
@@ -226,6 +232,16 @@ impl Engine<'_> {
         self.block(&found.otherwise, &inner);
         // A loop without a condition ends only by leaving.
         if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }
+    }
+}
+
+/// Where a call stands whose answer nobody uses.
+fn told(expr: &Expr) -> Option<Span> {
+    match &expr.kind {
+        ExprKind::Await(of) => told(of),
+        ExprKind::Unary { op, of } if op == "void" => told(of),
+        ExprKind::Call(_) => Some(expr.span),
+        _ => None,
     }
 }
 

@@ -7,11 +7,14 @@ use super::compared::is_constant;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
 use super::mark::Mark;
+use super::name::called;
 use super::value::{Origins, Shape, Value};
 use crate::models::Words;
 
 /// What a model says of a call that asks for more than whether there is such a file.
 const STATE: &str = "state";
+/// And of one that asks where it is, or what is around it.
+const PLACE: &str = "place";
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -53,6 +56,15 @@ impl Engine<'_> {
             (_, "read") => {
                 let id = self.emit(What::READ, resource(), &none, known.span);
                 Value::unknown(format_args!("content of {path}")).from(&Origins::one(id))
+            }
+            // Not the file itself, but what others of its folder, or links, make of its name.
+            (_, "check") if known.model.how.as_deref() == Some(PLACE) => {
+                self.may_fail(&known.origins());
+                let of = known.model.on.first().map_or("", String::as_str);
+                let name = called(&format!("{of}.{}", known.name), known.args.iter().map(|(_, arg)| &*arg.name));
+                let resource = resource().map(|resource| Resource { name: Rc::clone(&name), ..resource });
+                let id = self.emit(What::Check, resource, &none, known.span);
+                Value::unknown(name).from(&Origins::one(id)).from(&known.origins())
             }
             (_, "check") => {
                 // Its time or size is only a part of it.

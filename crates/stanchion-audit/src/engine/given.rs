@@ -42,8 +42,10 @@ impl Engine<'_> {
         true
     }
 
-    /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on.
-    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, scope: &Rc<Vars>) {
+    /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on. A thing that all calls share and that
+    /// is asked for an answer, such as a pattern, mostly gives one and keeps nothing.
+    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, is_told: bool, scope: &Rc<Vars>) {
+        let asked = !is_told && matches!(value.shape, Shape::Unknown | Shape::Method(..));
         let collects = matches!(&value.shape, Shape::Api(kind) if &**kind == super::memory::COLLECTION);
         if !collects && !matches!(value.shape, Shape::Unknown | Shape::List(_) | Shape::Object(_) | Shape::Method(..)) {
             return;
@@ -54,13 +56,15 @@ impl Engine<'_> {
         }
         match &place.kind {
             ExprKind::Name(name) => {
-                if let Some((binding, _)) = self.find(scope, name) {
+                if let Some((binding, shared)) = self.find(scope, name)
+                    && !(asked && shared)
+                {
                     self.add_to_variable(scope, name, &binding.value.from(&given));
                 }
             }
             ExprKind::Member { of, name } => {
                 let of = self.eval(of, scope);
-                if let Some(object) = of.object() {
+                if let Some(object) = of.object().filter(|object| !(asked && object.shared)) {
                     let field = object.fields.borrow().get(name.as_str()).cloned();
                     if let Some(field) = field {
                         self.add_to_field(object, name, field.from(&given));

@@ -11,6 +11,8 @@ use crate::hir::{Language, Span};
 
 /// The models' name for lists, sets and maps.
 pub(super) const COLLECTION: &str = "collection";
+/// And for a path: two who look for it find the same.
+const PATH: &str = "path";
 
 impl Engine<'_> {
     /// Of a connection or an object only the question counts whether it is there: whoever uses it changes nothing.
@@ -77,7 +79,9 @@ impl Engine<'_> {
             let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
             // When it was done, or under which number, is no more than a flag.
             let stamp = Mark::Unique.begins(&value.name) && value.deep_origins().is_empty();
-            let data = is_record(value) || self.here.conditions.iter().any(|condition| is_time(condition));
+            let data = is_record(value)
+                || value.kind().is_some_and(|kind| &**kind == PATH)
+                || self.here.conditions.iter().any(|condition| is_time(condition));
             let write = Write { whole: true, constant: constant || stamp, stamp, data, ..Write::default() };
             let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
             self.takes_turn(name, value, id);

@@ -218,6 +218,8 @@ pub(crate) struct Engine<'p> {
     kept: Vec<arms::Kept>,
     /// Which arguments of the call that comes next are constants.
     given: Option<Vec<bool>>,
+    /// Where the call that comes next stands, if nobody uses its answer.
+    told: Option<Span>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -309,6 +311,7 @@ impl<'p> Engine<'p> {
             changes: Vec::new(),
             kept: Vec::new(),
             given: None,
+            told: None,
             here: Here::default(),
             frames: Vec::new(),
         }

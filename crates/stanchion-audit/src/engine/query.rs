@@ -226,6 +226,8 @@ impl Engine<'_> {
             Verb::Upsert => Write { creates: true, whole: true, ..Write::default() },
             Verb::Delete => Write { deletes: true, ..Write::default() },
         };
+        let found = self.models.of_type(self.language(self.file()), &query.kind);
+        let write = Write { keyless: found.is_some_and(|kind| kind.keyless), ..write };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
         let back = Value::unknown(format_args!("rows of {table}@{}", span.line));
         if query.verb == Verb::Insert { back } else { back.from(&Origins::one(id)) }

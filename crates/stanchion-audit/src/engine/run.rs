@@ -219,7 +219,7 @@ fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
     if !is_javascript(module.language) {
         return all;
     }
-    let [mut outside, mut inside, mut own_methods]: [HashSet<&str>; 3] = Default::default();
+    let [mut outside, mut inside, mut own_methods, mut waited]: [HashSet<&str>; 4] = Default::default();
     for (index, function) in module.functions.iter().enumerate() {
         let own = function.name.as_str();
         let names = if index == 0 { &mut outside } else { &mut inside };
@@ -231,6 +231,13 @@ fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
             {
                 own_methods.insert(name);
             }
+            if let ExprKind::Await(of) = &expr.kind
+                && let ExprKind::Call(call) = &of.kind
+                && let ExprKind::Member { of, name } = &call.callee.kind
+                && matches!(of.kind, ExprKind::This)
+            {
+                waited.insert(name);
+            }
             if let ExprKind::Name(name) = &expr.kind
                 && name != own
             {
@@ -241,7 +248,10 @@ fn by_callers(program: &Program, module: &Module) -> Vec<FunctionId> {
     outside.extend(module.exports.iter().map(|export| export.local.as_str()));
     let is_inner = |function: &Function| match function.class {
         Some(_) => {
-            function.is_private || own_methods.contains(function.name.as_str()) && !program.is_asked(&function.name)
+            let name = function.name.as_str();
+            // Whose promise the class keeps is asked for through that; others of its name are another class's.
+            let is_kept = function.is_async && !waited.contains(name) && program.is_common(name);
+            function.is_private || own_methods.contains(name) && (is_kept || !program.is_asked(name))
         }
         None => inside.contains(function.name.as_str()) && !outside.contains(function.name.as_str()),
     };

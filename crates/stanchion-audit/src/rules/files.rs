@@ -10,8 +10,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
-        let replaces = how.publishes && !write.handler && !is_moved(case, write, how);
-        if how.creates || replaces || how.relative || how.deletes {
+        let replaces = how.publishes && !is_moved(case, write, how);
+        if how.creates || replaces && !write.handler || how.relative || how.deletes {
             continue;
         }
         let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
@@ -19,7 +19,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && check.resource.as_ref().is_some_and(|r| r.is(resource))
                 && check.meets(write)
         });
-        let Some(check) = check else { continue };
+        // A handler puts it into place because the look has failed; whoever looks in a handler is not told by that.
+        let Some(check) = check.filter(|check| !(replaces && check.handler)) else { continue };
         // Whoever asks in order to read has a change to lose, which is RC101; not so whoever only looks whose it is, and
         // writes something of his own.
         let is_read = case.events().iter().any(|e| {

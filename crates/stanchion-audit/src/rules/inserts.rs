@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Resource, What, Write, is_identity};
+use crate::engine::{Event, Kind, Resource, Scope, What, Write, is_identity};
 
 /// Whoever wants the value, too, keeps it for the next time: it does not matter who sets it.
 fn is_cached(case: &Case<'_>, key: &Resource) -> bool {
@@ -103,5 +103,31 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
             )
         };
         hits.push(case.pair("RC401", check, write, text));
+    }
+}
+
+/// RC401, where a store has neither unique keys nor transactions: rows are removed, and others take their place.
+pub(super) fn put_anew(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        if !how.keyless || !how.inserts || hits.iter().any(|hit| hit.code == "RC401" && hit.write == write.site) {
+            continue;
+        }
+        let removes = |e: &&Event| {
+            matches!(&e.what, What::Write(how) if how.deletes)
+                && e.resource.as_ref().is_some_and(|r| r.kind == resource.kind && r.name == resource.name)
+                && e.meets(write)
+                && !case.trace.is_later(e, write)
+        };
+        let Some(removed) = case.between(0, write.id).iter().rev().find(removes) else { continue };
+        let alone = case.needed(resource.scope) <= Scope::Process && case.facts.alone;
+        if removed.covered_with(write, case.needed(resource.scope)) || alone && case.window(removed, write).is_none() {
+            continue;
+        }
+        let text = (
+            "rows are removed, and inserted anew later",
+            "two callers can both remove them and then both insert, and nothing in the store refuses the second ones",
+        );
+        hits.push(case.pair("RC401", removed, write, text));
     }
 }

@@ -1,7 +1,7 @@
 //! RC103 - RC105, RC201: what was read is written back, and somebody else's change in between is lost.
 
 use super::content::judged;
-use super::{Case, Hit, given_back, parts, rows};
+use super::{Case, Hit, given_back, joint, parts, rows};
 use crate::engine::{Event, EventId, Held, Kind, Resource, Scope, What, Write};
 use crate::hir::Language;
 
@@ -284,14 +284,15 @@ pub(super) fn is_alone(case: &Case<'_>, of: &Resource, write: &Event) -> bool {
     let looks = write.guards.iter().filter_map(|id| case.trace.event(id)).filter(memory);
     let looks: Vec<&Event> = looks.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).collect();
     looks.iter().any(|look| {
-        case.events().iter().any(|e| {
-            matches!(&e.what, What::Write(how) if how.whole)
-                && e.id > look.id
-                && e.resource == look.resource
-                && e.meets(write)
-                && !e.always
-                && !waits(case, look, e)
-        })
+        !joint::is_joint(case, look, of, write)
+            && case.events().iter().any(|e| {
+                matches!(&e.what, What::Write(how) if how.whole)
+                    && e.id > look.id
+                    && e.resource == look.resource
+                    && e.meets(write)
+                    && !e.always
+                    && !waits(case, look, e)
+            })
     })
 }
 

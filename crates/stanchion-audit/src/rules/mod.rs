@@ -6,6 +6,7 @@ mod files;
 mod given_back;
 mod handlers;
 mod inserts;
+mod joint;
 mod locks;
 mod lost;
 mod mutexes;
@@ -211,6 +212,7 @@ const RULES: &[Rule] = &[
     fencing::stale_release,
     fencing::renew_without_token,
     inserts::check_then_insert,
+    inserts::put_anew,
     retries::effect_in_retry,
     retries::without_backoff,
     retries::key_deleted,

@@ -1,0 +1,9 @@
+export class Printer {
+  constructor() {
+    this.paper = 0;
+  }
+
+  async prepare() {
+    this.paper = 100;
+  }
+}
