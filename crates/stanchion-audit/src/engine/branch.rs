@@ -32,6 +32,7 @@ impl Engine<'_> {
             self.failed(&guard, if arm == 0 { then } else { other }, scope);
         }
         let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
+        let absent = absent.or_else(|| self.if_no_content(cond, &tested));
         let is_field = Asked::is_field(cond);
         let asked = Asked { absent, guard: guard.clone(), compared, is_field };
         let known = self.here.said.len();

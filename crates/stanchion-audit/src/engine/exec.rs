@@ -115,6 +115,7 @@ impl Engine<'_> {
                 }
                 value = value.from(&self.created());
                 if let Some(frame) = self.frames.last_mut() {
+                    frame.nothing |= matches!(value.shape, Shape::Null);
                     frame.returned =
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }

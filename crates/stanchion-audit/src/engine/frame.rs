@@ -28,6 +28,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     pub(super) this: Option<Value>,
     pub(super) returned: Option<Value>,
+    /// One way through it gives nothing.
+    pub(super) nothing: bool,
     /// What was assigned by ways through it that have left already.
     pub(super) left: Assigned,
     pub(super) deferred: Vec<(Expr, Rc<Vars>)>,
@@ -68,6 +70,7 @@ impl Frame {
             endless: 0,
             this,
             returned: None,
+            nothing: false,
             left: Vec::new(),
             deferred: Vec::new(),
             constants: Vec::new(),

@@ -206,6 +206,8 @@ pub(crate) struct Engine<'p> {
     turns: Vec<(Rc<str>, usize, EventId)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
+    /// What the last call has given, if it could have given nothing as well.
+    or_nothing: Option<Rc<str>>,
     /// What was assigned to fields of rows, by the reads of those.
     assigned: BTreeMap<EventId, query::Assigned>,
     /// Clients that repeat their calls by themselves.
@@ -301,6 +303,7 @@ impl<'p> Engine<'p> {
             tails: Vec::new(),
             turns: Vec::new(),
             results: BTreeMap::new(),
+            or_nothing: None,
             assigned: BTreeMap::new(),
             repeating: BTreeSet::new(),
             resolved: BTreeMap::new(),

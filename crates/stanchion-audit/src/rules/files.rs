@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Instead, Kind, Mark, Origins, Scope, What, Write};
+use crate::engine::{Event, Instead, Kind, Mark, Origins, Resource, Scope, What, Write};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -14,12 +14,7 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if how.creates || replaces || how.relative || how.deletes {
             continue;
         }
-        let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
-            matches!(check.what, What::Check)
-                && check.resource.as_ref().is_some_and(|r| r.is(resource))
-                && check.meets(write)
-        });
-        let Some(check) = check else { continue };
+        let Some(check) = look(case, write, resource) else { continue };
         // Whoever asks in order to read has a change to lose, which is RC101; not so whoever only looks whose it is, and
         // writes something of his own.
         let is_read = case.events().iter().any(|e| {
@@ -29,7 +24,12 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && e.meets(write)
                 && !write.deps.is_empty()
         });
+        // Whoever has made it since then, and could not have if it had been there, writes what is his.
+        let is_own = case.between(check.id, write.id).iter().any(|e| {
+            e.is_made_file() && e.resource.as_ref().is_some_and(|r| r.is(resource)) && !e.handler && e.meets(write)
+        });
         if is_read
+            || is_own
             || check.covered_with(write, case.needed(Scope::Host))
             // What only its maker can tell may come to nothing.
             || hits.iter().any(|hit| hit.write == write.site && hit.memory.is_empty())
@@ -42,6 +42,20 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         );
         hits.push(case.pair("RC301", check, write, text));
     }
+}
+
+/// The question whether a file is there, because of whose answer it is written.
+fn look<'a>(case: &'a Case<'_>, write: &Event, resource: &Resource) -> Option<&'a Event> {
+    let of_it = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
+    let is_check = |e: &&Event| matches!(e.what, What::Check) && of_it(e);
+    let direct = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check);
+    // Whoever was given nothing, because it was not there to be read.
+    let by_content = || {
+        let mut missed = write.absent.iter().rev().filter_map(|id| case.trace.event(id));
+        let read = missed.find(|e| matches!(e.what, What::Read { .. }) && of_it(e))?;
+        read.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check)
+    };
+    direct.or_else(by_content)
 }
 
 /// A file that was there before gets another name: nobody wrote it in order to put it into place.
