@@ -125,7 +125,7 @@ impl Engine<'_> {
                         Pattern::Place(place) => self.eval(place, scope),
                         _ => Value::unknown("$"),
                     };
-                    value = self.binary(op, &old, &value);
+                    value = self.computed(op, &old, &value, expr.span);
                 }
                 self.at = expr.span;
                 self.assign(to, &value, scope, op.is_none());
@@ -326,9 +326,9 @@ impl Engine<'_> {
                 both.from(&guard)
             }
             _ => {
-                let right = self.eval(right, scope);
+                let (right, span) = (self.eval(right, scope), right.span);
                 self.compares(op, &left, &right);
-                self.binary(op, &left, &right)
+                self.computed(op, &left, &right, span)
             }
         }
     }

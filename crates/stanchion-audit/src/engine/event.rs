@@ -96,6 +96,10 @@ pub(crate) enum What {
     },
     /// Only whether it is there.
     Check,
+    /// The names in a folder.
+    List,
+    /// One more than what was found among them.
+    Next,
     Write(Write),
     Acquire(Acquire),
     Release {
@@ -184,6 +188,8 @@ pub(crate) struct Write {
     pub(crate) data: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
+    /// The file's name derives from these.
+    pub(crate) named: Origins,
 }
 
 /// How a lock is taken.

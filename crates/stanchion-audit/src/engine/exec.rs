@@ -96,7 +96,7 @@ impl Engine<'_> {
                     }
                     if let Some(op) = op {
                         let old = self.read_pattern(pattern, scope);
-                        found = self.binary(op, &old, &found);
+                        found = self.computed(op, &old, &found, stmt.span);
                     }
                     // A flag of this call tells what it was set because of.
                     let flag = (op.is_none() && matches!(found.shape, Shape::Bool(_)) && is_own(pattern, scope))

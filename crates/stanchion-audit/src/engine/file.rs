@@ -54,6 +54,7 @@ impl Engine<'_> {
                 let id = self.emit(What::READ, resource(), &none, known.span);
                 Value::unknown(format_args!("content of {path}")).from(&Origins::one(id))
             }
+            (_, "list") => self.listed(known, &path),
             (_, "check") => {
                 // Its time or size is only a part of it.
                 let part = known.model.how.clone().filter(|how| how == STATE).map(Into::into);
@@ -76,6 +77,7 @@ impl Engine<'_> {
                     publishes: known.model.how.as_deref() == Some("atomic"),
                     compares: known.get(&known.model.compares).is_some(),
                     constant,
+                    named: at.map(|at| at.deep_origins()).unwrap_or_default(),
                     ..Write::default()
                 };
                 // A call that returns when it is done cannot be left alone.
@@ -107,7 +109,9 @@ impl Engine<'_> {
                 Value::of(this.shape, name)
             }
             (_, "rename") => {
-                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| spelled(tidies, &to.name));
+                let to = known.get(&known.model.value);
+                let named = to.as_ref().map(Value::deep_origins).unwrap_or_default();
+                let to = to.map_or_else(|| Rc::from("?"), |to| spelled(tidies, &to.name));
                 // What is moved into place derives from what was written to the other file since it was moved last.
                 let moves = |event: &&Event| matches!(&event.what, What::Write(w) if w.from.as_ref() == Some(&path));
                 let since = self.events.iter().rev().take_while(|event| !moves(event));
@@ -117,7 +121,7 @@ impl Engine<'_> {
                 });
                 let deps = written.fold(Origins::default(), |all, event| all.with(&event.deps));
                 let resource = Resource { kind: Kind::File, name: to, part: None, scope: Scope::Host };
-                let write = Write { whole: true, publishes: true, from: Some(path), ..Write::default() };
+                let write = Write { whole: true, publishes: true, from: Some(path), named, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
@@ -192,7 +196,8 @@ impl Engine<'_> {
                 let constant = value.as_ref().is_none_or(is_constant);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let (appends, creates) = (&**kind == "file.a", &**kind == "file.x");
-                let write = Write { whole: !appends, relative: appends, creates, constant, ..Write::default() };
+                let named = file.origins.clone();
+                let write = Write { whole: !appends, relative: appends, creates, constant, named, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }

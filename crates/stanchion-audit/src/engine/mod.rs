@@ -32,6 +32,7 @@ mod import;
 mod instead;
 mod key;
 mod known;
+mod listing;
 mod load;
 mod lock;
 mod made;
@@ -355,7 +356,9 @@ impl<'p> Engine<'p> {
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
-        if resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory) {
+        if !matches!(what, What::List | What::Next)
+            && resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory)
+        {
             self.steps_most = self.steps_most.max(self.steps_loud);
         }
         let here = &self.here;

@@ -11,7 +11,18 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
         let replaces = how.publishes && !write.handler && !is_moved(case, write, how);
-        if how.creates || replaces || how.relative || how.deletes {
+        if how.creates || how.relative || how.deletes {
+            continue;
+        }
+        if let Some(listed) = next_name(case, write, how) {
+            let text = (
+                "a file is named by what its folder holds, and written later",
+                "another process or task can find the same name free in between: the second one overwrites the first",
+            );
+            hits.push(case.pair("RC301", listed, write, text));
+            continue;
+        }
+        if replaces {
             continue;
         }
         let Some(check) = look(case, write, resource) else { continue };
@@ -44,10 +55,42 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// The names in the folder of which the file has the next one: it may be nobody's only for a moment.
+fn next_name<'a>(case: &'a Case<'_>, write: &Event, how: &Write) -> Option<&'a Event> {
+    let events = || how.named.iter().filter_map(|id| case.trace.event(id)).filter(|e| e.meets(write));
+    let next = events().find(|e| matches!(e.what, What::Next))?;
+    let path = &write.resource.as_ref()?.name;
+    let listed = events().filter(|e| next.deps.contains(e.id) && e.loops.len() >= write.loops.len()).find(|e| {
+        let folder = e.resource.as_ref().map_or("", |r| &*r.name);
+        let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        name.is_some_and(|name| is_one_name(name) && !Mark::Unique.is_in(name))
+    })?;
+    // Whoever has made it, or a folder for it, and could not have if it had been there, is alone with it.
+    let is_made = |e: &Event| e.is_made_file() && e.resource.as_ref().is_some_and(|r| path.starts_with(&*r.name));
+    let alone =
+        case.between(listed.id, write.id).iter().any(is_made) || listed.covered_with(write, case.needed(Scope::Host));
+    (!alone).then_some(listed)
+}
+
+/// No folder in it, whatever its parts were computed from.
+fn is_one_name(name: &str) -> bool {
+    let mut depth = 0_u32;
+    name.chars().all(|c| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c != '/' || depth > 0
+    })
+}
+
 /// The question whether a file is there, because of whose answer it is written.
 fn look<'a>(case: &'a Case<'_>, write: &Event, resource: &Resource) -> Option<&'a Event> {
     let of_it = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
-    let is_check = |e: &&Event| matches!(e.what, What::Check) && of_it(e);
+    // One who goes through the names in a folder mostly wants to know that it is there.
+    let by_name = |e: &Event| e.deps.is_empty() || write.absent.contains(e.id);
+    let is_check = |e: &&Event| matches!(e.what, What::Check) && of_it(e) && by_name(e);
     let direct = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check);
     // Whoever was given nothing, because it was not there to be read.
     let by_content = || {
