@@ -65,8 +65,9 @@ impl Engine<'_> {
             (_, "write" | "append" | "create" | "delete") => {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
-                let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let words = self.words();
+                let owner = value.as_ref().is_some_and(|value| is_owner(words, value));
+                let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let exclusive = known.flag(&words.creates);
                 let appends = verb == "append" || known.flag(&words.appends);
                 let write = Write {
@@ -77,6 +78,7 @@ impl Engine<'_> {
                     publishes: known.model.how.as_deref() == Some("atomic"),
                     compares: known.get(&known.model.compares).is_some(),
                     constant,
+                    owner,
                     named: at.map(|at| at.deep_origins()).unwrap_or_default(),
                     ..Write::default()
                 };
@@ -194,10 +196,12 @@ impl Engine<'_> {
             Some("write") => {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
+                let owner = value.as_ref().is_some_and(|value| is_owner(self.words(), value));
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let (appends, creates) = (&**kind == "file.a", &**kind == "file.x");
                 let named = file.origins.clone();
-                let write = Write { whole: !appends, relative: appends, creates, constant, named, ..Write::default() };
+                let write =
+                    Write { whole: !appends, relative: appends, creates, constant, owner, named, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
@@ -207,6 +211,11 @@ impl Engine<'_> {
             }
         }
     }
+}
+
+/// It has in it by what the present process is known.
+fn is_owner(words: &Words, value: &Value) -> bool {
+    words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.
