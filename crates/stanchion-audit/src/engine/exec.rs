@@ -90,6 +90,9 @@ impl Engine<'_> {
                 self.drop_temporary(held, Some(&found).filter(|_| !matches!(to[..], [Pattern::Nothing])));
                 self.at = stmt.span;
                 for pattern in to {
+                    if let (Pattern::Name(name), Some(frame)) = (pattern, self.frames.last_mut()) {
+                        frame.asked.retain(|flag| flag.variable != *name);
+                    }
                     if op.as_deref() == Some(DECLARES) {
                         self.bind(pattern, &found, scope);
                         continue;

@@ -36,8 +36,19 @@ pub(super) struct Frame {
     /// Parameters that are constants in this call, and whether a condition was decided by them.
     pub(super) constants: Vec<Text>,
     pub(super) decided: bool,
+    /// Variables that conditions have asked for, and nobody has assigned since then.
+    pub(super) asked: Vec<Flag>,
     /// For a context manager: what runs at its `yield`.
     pub(super) at_yield: Option<AtYield>,
+}
+
+/// A variable that decides more than one condition.
+pub(super) struct Flag {
+    pub(super) variable: Text,
+    pub(super) value: Value,
+    pub(super) branch: u32,
+    /// The first arm is for the variable that is not set.
+    pub(super) negated: bool,
 }
 
 /// See [`Engine::chains`].
@@ -75,6 +86,7 @@ impl Frame {
             deferred: Vec::new(),
             constants: Vec::new(),
             decided: false,
+            asked: Vec::new(),
             at_yield: None,
         }
     }

@@ -11,7 +11,7 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
         let replaces = how.publishes && !write.handler && !is_moved(case, write, how);
-        if how.creates || how.relative || how.deletes {
+        if how.creates || how.relative || how.deletes || is_of_new_row(case, how) {
             continue;
         }
         if let Some(listed) = next_name(case, write, how) {
@@ -51,8 +51,15 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
             "whether a file is there is asked first, and acted upon later",
             "another process or task can create or remove it in between",
         );
-        hits.push(case.pair("RC301", check, write, text));
+        let same = how.is_same() && write.deps.is_empty();
+        hits.push(Hit { same, ..case.pair("RC301", check, write, text) });
     }
+}
+
+/// It has the number that a new row was given: nobody else has that.
+fn is_of_new_row(case: &Case<'_>, how: &Write) -> bool {
+    let mut from = how.named.iter().filter_map(|id| case.trace.event(id));
+    from.any(|e| matches!(&e.what, What::Write(how) if how.inserts && how.replaces.is_none()))
 }
 
 /// The names in the folder of which the file has the next one: it may be nobody's only for a moment.
