@@ -20,6 +20,7 @@ use crate::models::Models;
 use crate::program::Program;
 use crate::rules::{Case, Facts, Hit, Learned, judge};
 use crate::schema::Schema;
+use crate::walk::Surface;
 
 /// Interpreting follows calls into calls: deep, but bounded.
 const STACK: usize = 64 << 20;
@@ -104,7 +105,7 @@ pub(crate) fn hits_in(
             all.partly.insert(file, judged.partly);
         }
     }
-    all.found.retain_mut(|(hit, _)| learned.bears_out(hit));
+    all.found.retain_mut(|(hit, _)| learned.bears_out(hit, |file| is_test(program, file)));
     all.found = places::placed(std::mem::take(&mut all.found));
     let doubtful = |hit: &Hit| hit.code == "RC407" && hit.sure == 0;
     let mut tools: BTreeMap<Site, usize> = BTreeMap::new();
@@ -139,6 +140,10 @@ struct Judged {
     loose: usize,
 }
 
+fn is_test(program: &Program, file: usize) -> bool {
+    Surface::of(program.path(file)) == Surface::Test
+}
+
 /// Files that one engine looks at: those that stand together, because they import the same ones; not more, because what
 /// it has loaded stays in memory, and because several are looked at at one time. How many cores there are is not asked:
 /// it must not matter to what is found.
@@ -164,7 +169,7 @@ fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts
     let mut all = Judged::default();
     let mut known: BTreeMap<Way, usize> = BTreeMap::new();
     engine.run(file, &mut |trace| {
-        all.learned.learn(&trace);
+        all.learned.learn(&trace, |file| is_test(program, file));
         subjects::of(&trace, &mut all.subjects);
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
         for hit in judge(&Case { trace: &trace, facts, program }) {

@@ -65,6 +65,20 @@ impl Engine<'_> {
         asks.then_some((tested.name.len() - answer.len()) % 2 == 1)
     }
 
+    /// And of a call that gives what is in a file, and nothing where there is none.
+    pub(super) fn if_no_content(&self, cond: &Expr, tested: &Value) -> Option<bool> {
+        let (of, negated) = match &cond.kind {
+            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
+            _ => (cond, false),
+        };
+        let of = if let ExprKind::Await(of) = &of.kind { of } else { of };
+        let content = tested.name.strip_prefix(if negated { "!" } else { "" })?;
+        let given = matches!(of.kind, ExprKind::Call(_)) && self.or_nothing.as_deref() == Some(content);
+        let mut from = tested.origins.iter().filter_map(|id| self.event(id));
+        let of_file = |event: &Event| event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
+        (given && !tested.origins.is_empty() && from.all(of_file)).then_some(negated)
+    }
+
     /// Whether it was only asked for keys.
     pub(super) fn is_check(&self, guard: &Origins) -> bool {
         let asks = |event: &Event| {

@@ -184,6 +184,7 @@ impl Engine<'_> {
             self.untaken(first, tried_until, handler, ends);
             ways.push((ends, made));
         }
+        let left = ways.iter().any(|(ends, _)| *ends != Flow::Next);
         self.behind(ways, true);
         self.here.tries.pop();
         self.here.held = after;
@@ -193,8 +194,11 @@ impl Engine<'_> {
         }
         // Who asked and got an answer has left: the rest is for those who got none, as behind `if (exists) return`.
         // What was done with a file's content asks something else.
-        if flow != Flow::Next && caught == Flow::Next && !asked.is_empty() {
+        // Where nothing was asked, it has been left all the same: what follows depends on the condition around it.
+        if flow != Flow::Next && caught == Flow::Next {
             self.here.guards.push(asked);
+        } else if left {
+            self.here.guards.push(Origins::default());
         }
         self.here.path.extend(path_after);
         self.here.always += 1;

@@ -8,8 +8,12 @@ use super::again::compared;
 use super::arms::Assigned;
 use super::compared::Asked;
 use super::exec::Flow;
+use super::frame::Flag;
 use super::value::{Origins, Scope as Vars, Value};
 use crate::hir::{Expr, ExprKind, Language, Stmt};
+
+/// Variables of one call that conditions ask for.
+const FLAGS_MOST: usize = 32;
 
 impl Engine<'_> {
     pub(super) fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
@@ -23,7 +27,8 @@ impl Engine<'_> {
             self.drop_temporary(held, None);
         }
         let guard = tested.deep_origins();
-        let branch = self.new_branch();
+        let (branch, first_arm) = self.branch_of(cond, &tested, scope);
+        let second_arm = 1 - first_arm;
         let (held, open) = (self.here.held.clone(), self.here.transaction);
         let conditions = self.here.conditions.len();
         self.here.conditions.push(Rc::clone(&tested.name));
@@ -32,6 +37,7 @@ impl Engine<'_> {
             self.failed(&guard, if arm == 0 { then } else { other }, scope);
         }
         let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
+        let absent = absent.or_else(|| self.if_no_content(cond, &tested));
         let is_field = Asked::is_field(cond);
         let asked = Asked { absent, guard: guard.clone(), compared, is_field };
         let known = self.here.said.len();
@@ -49,12 +55,12 @@ impl Engine<'_> {
             within = inner.into_iter().flatten().fold(within.clone(), |all, one| all.with(one));
             flow
         };
-        let (first, one) = self.either(branch, 0, &guard, fails == Some(0), |engine| arm(engine, then));
+        let (first, one) = self.either(branch, first_arm, &guard, fails == Some(0), |engine| arm(engine, then));
         self.here.said.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
         let open_first = std::mem::replace(&mut self.here.transaction, open);
         self.knows(&asked, false);
-        let (second, two) = self.either(branch, 1, &guard, fails == Some(1), |engine| arm(engine, other));
+        let (second, two) = self.either(branch, second_arm, &guard, fails == Some(1), |engine| arm(engine, other));
         self.behind(vec![(first, one), (second, two)], true);
         self.here.said.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {
@@ -76,17 +82,45 @@ impl Engine<'_> {
             (Flow::Next, _) => {
                 (self.here.held, self.here.transaction) = (after_first, open_first);
                 self.knows(&asked, true);
-                self.only_this_arm(branch, 0, guard);
+                self.only_this_arm(branch, first_arm, guard);
                 Flow::Next
             }
             (_, Flow::Next) => {
                 self.knows(&asked, false);
-                self.only_this_arm(branch, 1, guard);
+                self.only_this_arm(branch, second_arm, guard);
                 Flow::Next
             }
             (one, other) if one == other => one,
             _ => Flow::Skips,
         }
+    }
+
+    /// The branch of a condition, and its first arm. What was asked for before by the same variable has the same answer.
+    fn branch_of(&mut self, cond: &Expr, tested: &Value, scope: &Rc<Vars>) -> (u32, u16) {
+        let (of, negated) = match &cond.kind {
+            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
+            _ => (cond, false),
+        };
+        let ExprKind::Name(name) = &of.kind else { return (self.new_branch(), 0) };
+        if tested.origins.is_empty() || scope.is_shared(name) != Some(false) {
+            return (self.new_branch(), 0);
+        }
+        let value = tested.name.strip_prefix(if negated { "!" } else { "" }).unwrap_or(&tested.name);
+        let known = self.frames.last().and_then(|frame| {
+            let same = |flag: &&Flag| {
+                flag.variable == *name && *flag.value.name == *value && flag.value.origins == tested.origins
+            };
+            frame.asked.iter().find(same).map(|flag| (flag.branch, u16::from(flag.negated != negated)))
+        });
+        if let Some(known) = known {
+            return known;
+        }
+        let branch = self.new_branch();
+        let value = Value::unknown(value).from(&tested.origins);
+        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.asked.len() < FLAGS_MOST) {
+            frame.asked.push(Flag { variable: name.clone(), value, branch, negated });
+        }
+        (branch, 0)
     }
 
     /// The value of a condition.

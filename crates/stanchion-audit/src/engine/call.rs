@@ -261,7 +261,9 @@ impl Engine<'_> {
         self.gone_on(frame.as_ref());
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());
+        let nothing = frame.as_ref().is_some_and(|frame| frame.nothing);
         let back = frame.and_then(|frame| frame.returned);
+        self.or_nothing = back.as_ref().filter(|_| nothing).map(|back| Rc::clone(&back.name));
         back.unwrap_or_else(Value::null)
     }
 

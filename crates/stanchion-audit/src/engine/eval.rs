@@ -124,7 +124,7 @@ impl Engine<'_> {
                 if let Some(op) = op {
                     self.at = expr.span;
                     let old = self.read_pattern(to, scope);
-                    value = self.binary(op, &old, &value);
+                    value = self.computed(op, &old, &value, expr.span);
                 }
                 self.at = expr.span;
                 self.assign(to, &value, scope, op.is_none());
@@ -325,9 +325,9 @@ impl Engine<'_> {
                 both.from(&guard)
             }
             _ => {
-                let right = self.eval(right, scope);
+                let (right, span) = (self.eval(right, scope), right.span);
                 self.compares(op, &left, &right);
-                self.binary(op, &left, &right)
+                self.computed(op, &left, &right, span)
             }
         }
     }

@@ -96,6 +96,10 @@ pub(crate) enum What {
     },
     /// Only whether it is there.
     Check,
+    /// The names in a folder.
+    List,
+    /// One more than what was found among them.
+    Next,
     Write(Write),
     Acquire(Acquire),
     Release {
@@ -176,6 +180,8 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
+    /// It says which process has written it.
+    pub(crate) owner: bool,
     /// It says only when that was.
     pub(crate) stamp: bool,
     /// Whoever cannot make it goes on all the same, from this event on.
@@ -186,6 +192,15 @@ pub(crate) struct Write {
     pub(crate) keyless: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
+    /// The file's name derives from these.
+    pub(crate) named: Origins,
+}
+
+impl Write {
+    /// A file is replaced by something that is always the same.
+    pub(crate) fn is_same(&self) -> bool {
+        self.whole && self.constant && self.from.is_none()
+    }
 }
 
 /// How a lock is taken.

@@ -97,13 +97,16 @@ impl Engine<'_> {
                 self.drop_temporary(held, Some(&found).filter(|_| !matches!(to[..], [Pattern::Nothing])));
                 self.at = stmt.span;
                 for pattern in to {
+                    if let (Pattern::Name(name), Some(frame)) = (pattern, self.frames.last_mut()) {
+                        frame.asked.retain(|flag| flag.variable != *name);
+                    }
                     if op.as_deref() == Some(DECLARES) {
                         self.bind(pattern, &found, scope);
                         continue;
                     }
                     if let Some(op) = op {
                         let old = self.read_pattern(pattern, scope);
-                        found = self.binary(op, &old, &found);
+                        found = self.computed(op, &old, &found, stmt.span);
                     }
                     // A flag of this call tells what it was set because of.
                     let flag = (op.is_none() && matches!(found.shape, Shape::Bool(_)) && is_own(pattern, scope))
@@ -122,6 +125,7 @@ impl Engine<'_> {
                 }
                 value = value.from(&self.created());
                 if let Some(frame) = self.frames.last_mut() {
+                    frame.nothing |= matches!(value.shape, Shape::Null);
                     frame.returned =
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }

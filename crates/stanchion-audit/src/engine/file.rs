@@ -66,6 +66,7 @@ impl Engine<'_> {
                 let id = self.emit(What::Check, resource, &none, known.span);
                 Value::unknown(name).from(&Origins::one(id)).from(&known.origins())
             }
+            (_, "list") => self.listed(known, &path),
             (_, "check") => {
                 // Its time or size is only a part of it.
                 let part = known.model.how.clone().filter(|how| how == STATE).map(Into::into);
@@ -76,8 +77,9 @@ impl Engine<'_> {
             (_, "write" | "append" | "create" | "delete") => {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
-                let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let words = self.words();
+                let owner = value.as_ref().is_some_and(|value| is_owner(words, value));
+                let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let exclusive = known.flag(&words.creates);
                 let appends = verb == "append" || known.flag(&words.appends);
                 let write = Write {
@@ -88,6 +90,8 @@ impl Engine<'_> {
                     publishes: known.model.how.as_deref() == Some("atomic"),
                     compares: known.get(&known.model.compares).is_some(),
                     constant,
+                    owner,
+                    named: at.map(|at| at.deep_origins()).unwrap_or_default(),
                     ..Write::default()
                 };
                 // A call that returns when it is done cannot be left alone.
@@ -119,7 +123,9 @@ impl Engine<'_> {
                 Value::of(this.shape, name)
             }
             (_, "rename") => {
-                let to = known.get(&known.model.value).map_or_else(|| Rc::from("?"), |to| spelled(tidies, &to.name));
+                let to = known.get(&known.model.value);
+                let named = to.as_ref().map(Value::deep_origins).unwrap_or_default();
+                let to = to.map_or_else(|| Rc::from("?"), |to| spelled(tidies, &to.name));
                 // What is moved into place derives from what was written to the other file since it was moved last.
                 let moves = |event: &&Event| matches!(&event.what, What::Write(w) if w.from.as_ref() == Some(&path));
                 let since = self.events.iter().rev().take_while(|event| !moves(event));
@@ -129,7 +135,7 @@ impl Engine<'_> {
                 });
                 let deps = written.fold(Origins::default(), |all, event| all.with(&event.deps));
                 let resource = Resource { kind: Kind::File, name: to, part: None, scope: Scope::Host };
-                let write = Write { whole: true, publishes: true, from: Some(path), ..Write::default() };
+                let write = Write { whole: true, publishes: true, from: Some(path), named, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
@@ -202,9 +208,12 @@ impl Engine<'_> {
             Some("write") => {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
+                let owner = value.as_ref().is_some_and(|value| is_owner(self.words(), value));
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let (appends, creates) = (&**kind == "file.a", &**kind == "file.x");
-                let write = Write { whole: !appends, relative: appends, creates, constant, ..Write::default() };
+                let named = file.origins.clone();
+                let write =
+                    Write { whole: !appends, relative: appends, creates, constant, owner, named, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
@@ -214,6 +223,11 @@ impl Engine<'_> {
             }
         }
     }
+}
+
+/// It has in it by what the present process is known.
+fn is_owner(words: &Words, value: &Value) -> bool {
+    words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.

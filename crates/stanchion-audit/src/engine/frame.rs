@@ -28,14 +28,27 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     pub(super) this: Option<Value>,
     pub(super) returned: Option<Value>,
+    /// One way through it gives nothing.
+    pub(super) nothing: bool,
     /// What was assigned by ways through it that have left already.
     pub(super) left: Assigned,
     pub(super) deferred: Vec<(Expr, Rc<Vars>)>,
     /// Parameters that are constants in this call, and whether a condition was decided by them.
     pub(super) constants: Vec<Text>,
     pub(super) decided: bool,
+    /// Variables that conditions have asked for, and nobody has assigned since then.
+    pub(super) asked: Vec<Flag>,
     /// For a context manager: what runs at its `yield`.
     pub(super) at_yield: Option<AtYield>,
+}
+
+/// A variable that decides more than one condition.
+pub(super) struct Flag {
+    pub(super) variable: Text,
+    pub(super) value: Value,
+    pub(super) branch: u32,
+    /// The first arm is for the variable that is not set.
+    pub(super) negated: bool,
 }
 
 /// See [`Engine::chains`].
@@ -68,10 +81,12 @@ impl Frame {
             endless: 0,
             this,
             returned: None,
+            nothing: false,
             left: Vec::new(),
             deferred: Vec::new(),
             constants: Vec::new(),
             decided: false,
+            asked: Vec::new(),
             at_yield: None,
         }
     }

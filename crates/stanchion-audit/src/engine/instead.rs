@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::arms::Assigned;
+use super::call::path_of;
 use super::caught::{catches_more, gives_empty, looks};
 use super::event::{Event, What};
 use super::exec::Flow;
@@ -35,6 +36,8 @@ pub(crate) enum Instead {
     Told,
 }
 
+/// Fields of fields of what is filled later.
+const FORM_DEEP: u32 = 4;
 /// Functions that call functions that give something empty.
 const GIVES_DEEP: u32 = 2;
 
@@ -98,9 +101,9 @@ impl Engine<'_> {
                 !is_error && results.first().is_some_and(|first| self.nothing(first, scope, deep))
             }
             ExprKind::List(items) => items.is_empty(),
-            ExprKind::Object { fields, .. } => {
-                fields.iter().all(|(_, value)| is_constant(value) || self.nothing(value, scope, deep))
-            }
+            ExprKind::Object { fields, .. } => fields.iter().all(|(name, value)| {
+                is_constant(value) || self.nothing(value, scope, deep) || name.is_none() && self.is_form(value, scope)
+            }),
             ExprKind::Str(text) => matches!(text.trim(), "[]" | "{}" | ""),
             ExprKind::Unary { of, .. } => self.nothing(of, scope, deep),
             ExprKind::Name(name) => self.find(scope, name).is_some_and(|(found, _)| {
@@ -112,9 +115,27 @@ impl Engine<'_> {
                 };
                 is_new && value.origins.is_empty()
             }),
-            ExprKind::Call(call) if call.args.is_empty() => self.makes_nothing(&call.callee, scope, deep),
+            ExprKind::Call(call) if call.args.is_empty() => {
+                self.makes_nothing(&call.callee, scope, deep)
+                    || matches!(&call.callee.kind, ExprKind::Member { of, name }
+                        if Words::is_one(&self.words().copies, name) && self.is_form(of, scope))
+            }
+            ExprKind::Call(call) => match (&call.args[..], path_of(&call.callee)) {
+                ([of], Some(path)) if Words::is_one(&self.words().copies, &path) => {
+                    self.nothing(&of.value, scope, deep) || self.is_form(&of.value, scope)
+                }
+                _ => false,
+            },
             _ => false,
         }
+    }
+
+    /// A constant of the module that is copied, because it is filled later: its fields are empty, or constants.
+    fn is_form(&mut self, value: &Expr, scope: &Rc<Vars>) -> bool {
+        let value = if let ExprKind::Spread(of) = &value.kind { of } else { value };
+        let ExprKind::Name(name) = &value.kind else { return false };
+        scope.is_shared(name) == Some(true)
+            && self.find(scope, name).is_some_and(|(found, _)| is_form(&found.value, FORM_DEEP))
     }
 
     /// What makes something empty: a container's constructor, a class, or a function of the program that does nothing else.
@@ -248,8 +269,17 @@ impl Engine<'_> {
             self.gives_now(None);
         }
         let next = self.next_id();
-        let inside = self.log_mut().iter_mut().skip(first).filter_map(|event| event.swallowed.as_mut());
-        inside.filter(|how| how.from == RETURNS).for_each(|how| how.from = next);
+        let inside = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Misread));
+        // The caller had read it, and had it understood here.
+        let given = inside.fold(Origins::default(), |all, event| all.with(&event.deps));
+        let gone_on = |event: &mut Event| {
+            let how = event.swallowed.as_mut().filter(|how| how.from == RETURNS);
+            how.into_iter().for_each(|how| how.from = next);
+        };
+        self.log_mut().iter_mut().skip(first).for_each(gone_on);
+        for id in given.iter().filter(|id| (*id as usize) < first) {
+            self.log_mut().get_mut(id as usize).into_iter().for_each(gone_on);
+        }
     }
 
     /// Where there was nothing, something empty is taken from now on.
@@ -279,6 +309,19 @@ impl Engine<'_> {
         let inside = self.log_mut().iter_mut().skip(first).filter_map(|event| event.swallowed.as_mut());
         inside.filter(|how| how.instead == Instead::Told).for_each(|how| how.instead = Instead::Empty);
     }
+}
+
+fn is_form(value: &Value, deep: u32) -> bool {
+    let Some(deep) = deep.checked_sub(1) else { return false };
+    let is_plain = match &value.shape {
+        Shape::Object(object) => {
+            object.class.is_none() && object.fields.borrow().values().all(|field| is_form(field, deep))
+        }
+        Shape::List(items) => items.is_empty(),
+        Shape::Str(_) | Shape::Num(_) | Shape::Bool(_) | Shape::Null => deep + 1 < FORM_DEEP,
+        _ => false,
+    };
+    is_plain && value.origins.is_empty()
 }
 
 /// Whether a `try` ends with a value, wherever in it.

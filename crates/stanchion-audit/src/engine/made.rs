@@ -137,6 +137,9 @@ impl Engine<'_> {
         if let Some(back) = self.known_method(of, name, &args, span) {
             return back;
         }
+        if let Some(is) = self.asks_names(of, name, args.first().map(|(_, arg)| arg), span) {
+            return is;
+        }
         let callee = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());
         self.call_unknown(&callee, args, span)
     }

@@ -32,6 +32,7 @@ mod import;
 mod instead;
 mod key;
 mod known;
+mod listing;
 mod load;
 mod lock;
 mod made;
@@ -206,6 +207,8 @@ pub(crate) struct Engine<'p> {
     turns: Vec<(Rc<str>, usize, EventId)>,
     /// What the last statement on a connection gave.
     results: BTreeMap<Rc<str>, Origins>,
+    /// What the last call has given, if it could have given nothing as well.
+    or_nothing: Option<Rc<str>>,
     /// What was assigned to fields of rows, by the reads of those.
     assigned: BTreeMap<EventId, query::Assigned>,
     /// Clients that repeat their calls by themselves.
@@ -305,6 +308,7 @@ impl<'p> Engine<'p> {
             tails: Vec::new(),
             turns: Vec::new(),
             results: BTreeMap::new(),
+            or_nothing: None,
             assigned: BTreeMap::new(),
             repeating: BTreeSet::new(),
             resolved: BTreeMap::new(),
@@ -357,7 +361,9 @@ impl<'p> Engine<'p> {
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
-        if resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory) {
+        if !matches!(what, What::List | What::Next)
+            && resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory)
+        {
             self.steps_most = self.steps_most.max(self.steps_loud);
         }
         let here = &self.here;

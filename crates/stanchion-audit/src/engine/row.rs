@@ -289,8 +289,8 @@ impl Engine<'_> {
             _ => return Origins::default(),
         };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
-        // Rows that a write gives back are as they are now.
-        if statement.returning { Origins::one(id) } else { Origins::default() }
+        // Rows that a write gives back are as they are now, and the number of a new row is its own.
+        if statement.returning || statement.verb == Verb::Insert { Origins::one(id) } else { Origins::default() }
     }
 
     /// Whether a condition around looks at one of these columns, not only at whether there is a row.

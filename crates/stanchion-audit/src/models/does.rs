@@ -8,6 +8,7 @@ const WORDS: &[&str] = &[
     "file.write",
     "file.append",
     "file.check",
+    "file.list",
     "file.create",
     "file.delete",
     "file.rename",

@@ -46,6 +46,10 @@ pub(crate) struct Words {
     pub(crate) absent: Vec<String>,
     /// What makes something empty if it is given nothing.
     pub(crate) containers: Vec<String>,
+    /// What makes a copy of what it is given, or of what it is a method of.
+    pub(crate) copies: Vec<String>,
+    /// What the present process is known by, as functions and constants are called.
+    pub(crate) owners: Vec<String>,
     /// Functions that end the program.
     pub(crate) ends: Vec<String>,
     /// Conditions that must all hold stand in it.
@@ -110,6 +114,8 @@ impl Words {
             (&mut self.refused, &more.refused),
             (&mut self.absent, &more.absent),
             (&mut self.containers, &more.containers),
+            (&mut self.copies, &more.copies),
+            (&mut self.owners, &more.owners),
             (&mut self.ends, &more.ends),
             (&mut self.both, &more.both),
             (&mut self.equals, &more.equals),

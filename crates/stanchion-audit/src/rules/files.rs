@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Instead, Kind, Mark, Origins, Scope, What, Write};
+use crate::engine::{Event, Instead, Kind, Mark, Origins, Resource, Scope, What, Write};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -11,16 +11,22 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
         let replaces = how.publishes && !is_moved(case, write, how);
-        if how.creates || replaces && !write.handler || how.relative || how.deletes {
+        if how.creates || how.relative || how.deletes || is_of_new_row(case, how) {
             continue;
         }
-        let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
-            matches!(check.what, What::Check)
-                && check.resource.as_ref().is_some_and(|r| r.is(resource))
-                && check.meets(write)
-        });
+        if let Some(listed) = next_name(case, write, how) {
+            let text = (
+                "a file is named by what its folder holds, and written later",
+                "another process or task can find the same name free in between: the second one overwrites the first",
+            );
+            hits.push(case.pair("RC301", listed, write, text));
+            continue;
+        }
+        if replaces && !write.handler {
+            continue;
+        }
         // A handler puts it into place because the look has failed; whoever looks in a handler is not told by that.
-        let Some(check) = check.filter(|check| !(replaces && check.handler)) else { continue };
+        let Some(check) = look(case, write, resource).filter(|check| !(replaces && check.handler)) else { continue };
         // Whoever asks in order to read has a change to lose, which is RC101; not so whoever only looks whose it is, and
         // writes something of his own.
         let is_read = case.events().iter().any(|e| {
@@ -30,7 +36,12 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && e.meets(write)
                 && !write.deps.is_empty()
         });
+        // Whoever has made it since then, and could not have if it had been there, writes what is his.
+        let is_own = case.between(check.id, write.id).iter().any(|e| {
+            e.is_made_file() && e.resource.as_ref().is_some_and(|r| r.is(resource)) && !e.handler && e.meets(write)
+        });
         if is_read
+            || is_own
             || check.covered_with(write, case.needed(Scope::Host))
             // What only its maker can tell may come to nothing.
             || hits.iter().any(|hit| hit.write == write.site && hit.memory.is_empty())
@@ -41,8 +52,61 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
             "whether a file is there is asked first, and acted upon later",
             "another process or task can create or remove it in between",
         );
-        hits.push(case.pair("RC301", check, write, text));
+        let same = how.is_same() && write.deps.is_empty();
+        hits.push(Hit { same, ..case.pair("RC301", check, write, text) });
     }
+}
+
+/// It has the number that a new row was given: nobody else has that.
+fn is_of_new_row(case: &Case<'_>, how: &Write) -> bool {
+    let mut from = how.named.iter().filter_map(|id| case.trace.event(id));
+    from.any(|e| matches!(&e.what, What::Write(how) if how.inserts && how.replaces.is_none()))
+}
+
+/// The names in the folder of which the file has the next one: it may be nobody's only for a moment.
+fn next_name<'a>(case: &'a Case<'_>, write: &Event, how: &Write) -> Option<&'a Event> {
+    let events = || how.named.iter().filter_map(|id| case.trace.event(id)).filter(|e| e.meets(write));
+    let next = events().find(|e| matches!(e.what, What::Next))?;
+    let path = &write.resource.as_ref()?.name;
+    let listed = events().filter(|e| next.deps.contains(e.id) && e.loops.len() >= write.loops.len()).find(|e| {
+        let folder = e.resource.as_ref().map_or("", |r| &*r.name);
+        let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        name.is_some_and(|name| is_one_name(name) && !Mark::Unique.is_in(name))
+    })?;
+    // Whoever has made it, or a folder for it, and could not have if it had been there, is alone with it.
+    let is_made = |e: &Event| e.is_made_file() && e.resource.as_ref().is_some_and(|r| path.starts_with(&*r.name));
+    let alone =
+        case.between(listed.id, write.id).iter().any(is_made) || listed.covered_with(write, case.needed(Scope::Host));
+    (!alone).then_some(listed)
+}
+
+/// No folder in it, whatever its parts were computed from.
+fn is_one_name(name: &str) -> bool {
+    let mut depth = 0_u32;
+    name.chars().all(|c| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c != '/' || depth > 0
+    })
+}
+
+/// The question whether a file is there, because of whose answer it is written.
+fn look<'a>(case: &'a Case<'_>, write: &Event, resource: &Resource) -> Option<&'a Event> {
+    let of_it = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write);
+    // One who goes through the names in a folder mostly wants to know that it is there.
+    let by_name = |e: &Event| e.deps.is_empty() || write.absent.contains(e.id);
+    let is_check = |e: &&Event| matches!(e.what, What::Check) && of_it(e) && by_name(e);
+    let direct = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check);
+    // Whoever was given nothing, because it was not there to be read.
+    let by_content = || {
+        let mut missed = write.absent.iter().rev().filter_map(|id| case.trace.event(id));
+        let read = missed.find(|e| matches!(e.what, What::Read { .. }) && of_it(e))?;
+        read.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check)
+    };
+    direct.or_else(by_content)
 }
 
 /// A file that was there before gets another name: nobody wrote it in order to put it into place.

@@ -256,7 +256,7 @@ pub(super) fn split(case: &Case<'_>, hits: &mut Vec<Hit>) {
 /// What is written was fetched after the look: it is newer than what was there, and whoever fetches twice has it twice.
 fn comes_from_outside(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     let outside = |e: &Event| match &e.what {
-        What::Read { .. } | What::Check => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
+        What::Read { .. } | What::Check | What::List => e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory),
         What::Effect(_) => true,
         _ => false,
     };

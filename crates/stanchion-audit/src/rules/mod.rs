@@ -56,24 +56,32 @@ pub(crate) struct Learned {
     locks: BTreeSet<String>,
     /// And of locks that are given back or prolonged somewhere.
     released: BTreeSet<String>,
+    /// What tests read: nobody reads it while it is written.
+    tested: BTreeSet<(Option<usize>, String)>,
+    /// How files are written or removed: the place, if it writes the same each time.
+    written: BTreeMap<(Option<usize>, String), BTreeSet<Option<Site>>>,
     /// Fields of one object: the path of a file, and what was read from it when the object was made.
     kept: BTreeMap<(String, String), Site>,
 }
 
 impl Learned {
     /// What a trace says to others.
-    pub(crate) fn learn(&mut self, trace: &Trace) {
+    pub(crate) fn learn(&mut self, trace: &Trace, is_test: impl Fn(usize) -> bool) {
         for event in trace.events() {
             match &event.what {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
                 What::Release { lock, .. } | What::Renew { lock, .. } => drop(self.released.insert(like(lock))),
                 _ => {}
             }
-            if let (What::Read { .. }, Some(r)) = (&event.what, &event.resource)
-                && r.kind == Kind::File
-            {
-                self.read.insert(known_in(&r.name, event.site.file));
-                self.read.extend(filled(&r.name, event.site.file));
+            let Some(r) = event.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
+            let name = known_in(&r.name, event.site.file);
+            if let What::Write(how) = &event.what {
+                let same = how.is_same() && event.deps.is_empty();
+                self.written.entry(name).or_default().insert(same.then_some(event.site));
+            } else if matches!(event.what, What::Read { .. }) {
+                let read = if is_test(event.site.file) { &mut self.tested } else { &mut self.read };
+                read.insert(name);
+                read.extend(filled(&r.name, event.site.file));
                 trace.made.iter().for_each(|made| self.learn_made(made, event, &r.name));
             }
         }
@@ -96,6 +104,10 @@ impl Learned {
 
     pub(crate) fn add(&mut self, other: Self) {
         self.read.extend(other.read);
+        self.tested.extend(other.tested);
+        for (name, sites) in other.written {
+            self.written.entry(name).or_default().extend(sites);
+        }
         self.locks.extend(other.locks);
         self.released.extend(other.released);
         for (fields, read) in other.kept {
@@ -104,7 +116,7 @@ impl Learned {
     }
 
     /// Whether a hit of a rule stands that depends on what the rest of the program does.
-    pub(crate) fn bears_out(&self, hit: &mut Hit) -> bool {
+    pub(crate) fn bears_out(&self, hit: &mut Hit, is_test: impl Fn(usize) -> bool) -> bool {
         match hit.code {
             "RC107" if hit.read.is_none() => {
                 let mut kept = hit.memory.iter();
@@ -116,8 +128,19 @@ impl Learned {
             "RC204" => self.locks.contains(&like(&hit.resource)),
             // Nobody sees half of what nobody reads.
             "RC108" | "RC302" => {
-                self.read.contains(&known_in(&hit.resource, hit.write.file))
-                    || filled(&hit.resource, hit.write.file).is_some_and(|family| self.read.contains(&family))
+                let names = || {
+                    let family = filled(&hit.resource, hit.write.file);
+                    std::iter::once(known_in(&hit.resource, hit.write.file)).chain(family)
+                };
+                names().any(|name| self.read.contains(&name))
+                    || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name))
+            }
+            // Whoever comes second writes the same, and nobody has written anything else or works with it. What was given
+            // may be anybody's.
+            "RC301" if hit.same => {
+                let name = known_in(&hit.resource, hit.write.file);
+                let elsewhere = |sites: &BTreeSet<Option<Site>>| sites.iter().any(|site| *site != Some(hit.write));
+                name.0.is_some() || self.read.contains(&name) || self.written.get(&name).is_some_and(elsewhere)
             }
             _ => true,
         }
@@ -149,6 +172,8 @@ pub(crate) struct Hit {
     pub(crate) memory: Vec<String>,
     /// The files with the functions from outside that lead to it.
     pub(crate) by: BTreeSet<usize>,
+    /// What is written there is the same each time.
+    pub(crate) same: bool,
 }
 
 impl Hit {
@@ -299,6 +324,7 @@ impl Case<'_> {
             at: at.site,
             memory: Vec::new(),
             by: BTreeSet::from([self.trace.root.handles().0]),
+            same: false,
         }
     }
 

@@ -72,7 +72,18 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
             matches!(e.what, What::Check | What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource))
         });
         let look = look.or_else(|| could_not_take(case, write));
+        let taken = taken || look.is_some_and(|look| is_taken_over(case, look, write, resource));
         if let (true, Some(look)) = (taken, look) {
+            // Whoever has written it since then removes his own.
+            let is_own = |e: &Event| {
+                matches!(&e.what, What::Write(w) if w.whole && !w.publishes)
+                    && e.resource.as_ref().is_some_and(|r| r.is(resource))
+                    && !e.handler
+                    && e.meets(write)
+            };
+            if case.between(look.id, write.id).iter().any(is_own) {
+                continue;
+            }
             let text = (
                 "a lock file that looks old is removed",
                 "between the look and the removal it can be given back and taken anew: then a live lock is removed",
@@ -80,6 +91,23 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
             hits.push(Hit { scope: Scope::Host, ..case.pair("RC208", look, write, text) });
         }
     }
+}
+
+/// A file that says whose it is, and is not made exclusively: it was read, removed, and is written with one's own number,
+/// which is not done where there is one.
+fn is_taken_over(case: &Case<'_>, look: &Event, removal: &Event, file: &Resource) -> bool {
+    let of_it = |e: &Event| e.resource.as_ref().is_some_and(|r| r.is(file));
+    let looks = |id: EventId| {
+        let look = case.trace.event(id).filter(|e| matches!(e.what, What::Check | What::Read { .. }));
+        id < removal.id && look.is_some_and(of_it)
+    };
+    matches!(look.what, What::Read { .. })
+        && case.between(removal.id, EventId::MAX).iter().any(|e| {
+            matches!(&e.what, What::Write(w) if w.owner && w.whole)
+                && of_it(e)
+                && e.meets(removal)
+                && e.guards.iter().any(looks)
+        })
 }
 
 /// It was tried in vain for some time, it is removed, and then it is taken: by the same call.

@@ -1,0 +1,69 @@
+//! What a folder holds, and names that are made of that.
+
+use std::rc::Rc;
+
+use super::Engine;
+use super::event::{Kind, Resource, Scope, What};
+use super::known::Known;
+use super::name::joined;
+use super::value::{Origins, Shape, Value};
+use crate::hir::Span;
+use crate::models::Words;
+
+/// What a model says of a call that is given a pattern: the folder is what stands before the last `/`.
+const PATTERN: &str = "pattern";
+
+impl Engine<'_> {
+    /// The names in a folder.
+    pub(super) fn listed(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
+        let folder = match known.model.how.as_deref() {
+            Some(PATTERN) => path.rsplit_once('/').map_or_else(|| Rc::from("."), |(folder, _)| Rc::from(folder)),
+            _ => Rc::clone(path),
+        };
+        let names = self.result(known);
+        // They are known by their name where somebody looks for one among them.
+        let part = Some(Rc::clone(&names.name));
+        let resource = Resource { kind: Kind::File, name: folder, part, scope: Scope::Host };
+        let id = self.emit(What::List, Some(resource), &Origins::default(), known.span);
+        names.from(&Origins::one(id))
+    }
+
+    /// What an operator gives. One more than what was found among the names in a folder is the next name there.
+    pub(super) fn computed(&mut self, op: &str, left: &Value, right: &Value, span: Span) -> Value {
+        let value = self.binary(op, left, right);
+        let found = match (op, &left.shape, &right.shape) {
+            ("+", _, Shape::Num(_)) if !left.origins.is_empty() => left,
+            ("+", Shape::Num(_), _) if !right.origins.is_empty() => right,
+            ("in", ..) if !right.origins.is_empty() => return self.is_among(right, left, span).unwrap_or(value),
+            _ => return value,
+        };
+        let is_list = |id: &u32| self.event(*id).is_some_and(|event| matches!(event.what, What::List));
+        let lists = found.origins.iter().filter(is_list);
+        let lists = lists.fold(Origins::default(), |all, id| all.with(&Origins::one(id)));
+        if lists.is_empty() {
+            return value;
+        }
+        let id = self.emit(What::Next, None, &lists, span);
+        value.from(&Origins::one(id))
+    }
+
+    /// `names.includes(name)`: whether there is such a file in the folder.
+    pub(super) fn asks_names(&mut self, of: &Value, method: &str, asked: Option<&Value>, span: Span) -> Option<Value> {
+        if of.origins.is_empty() || !Words::is_one(&self.words().has, method) {
+            return None;
+        }
+        self.is_among(of, asked?, span)
+    }
+
+    fn is_among(&mut self, names: &Value, asked: &Value, span: Span) -> Option<Value> {
+        let listed = names.origins.iter().filter_map(|id| self.event(id)).find(|event| {
+            let part = event.resource.as_ref().and_then(|resource| resource.part.as_ref());
+            matches!(event.what, What::List) && part == Some(&names.name)
+        })?;
+        let (id, folder) = (listed.id, Rc::clone(&listed.resource.as_ref()?.name));
+        let name = joined(&[&folder, "/", &asked.name]);
+        let resource = Resource { kind: Kind::File, name: Rc::clone(&name), part: None, scope: Scope::Host };
+        let id = self.emit(What::Check, Some(resource), &Origins::one(id), span);
+        Some(Value::joined(&["listed(", &name, ")"]).from(&Origins::one(id)))
+    }
+}
