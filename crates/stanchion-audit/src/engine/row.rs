@@ -137,8 +137,9 @@ impl Engine<'_> {
                 known.model.value.0.first().map_or(0, |first| if let Which::Position(at) = first { *at } else { 0 })
             }
         };
-        let given = given.iter().chain(known.args.iter().skip(skip).map(|(_, arg)| arg));
-        for arg in given.filter(|_| many.is_none()) {
+        let others = known.args.iter().skip(skip).map(|(_, arg)| arg);
+        let others = others.filter(|arg| given.as_ref().is_none_or(|given| given.name != arg.name));
+        for arg in given.iter().chain(others).filter(|_| many.is_none()) {
             match &arg.shape {
                 Shape::List(items) => {
                     values.extend(items.iter().cloned());
@@ -152,7 +153,8 @@ impl Engine<'_> {
         }
         let bound = Bound { names, holes, values, rest };
         let kind = on.and_then(|on| on.kind().cloned());
-        let statements = sql::read(&pieces);
+        let mut statements = sql::read(&pieces);
+        statements.iter_mut().for_each(|statement| bound.align(statement));
         if statements.is_empty() {
             return self.result(known);
         }
