@@ -219,6 +219,19 @@ fn names(operand: &Operand, column: &str) -> bool {
     }
 }
 
+impl Bound {
+    /// What columns are set to, as it is named, and whether that is the same for every caller but for the time.
+    pub(super) fn set_to(&self, statement: &Statement) -> Vec<(Rc<str>, String, bool)> {
+        let to = |set: &Assignment| {
+            let name = self.name(&set.operand);
+            let is_given = name.replace("${", "").contains('$') || name == "?";
+            let is_same = !is_given && self.origins(&set.operand).is_empty();
+            (set.column.as_str().into(), name, is_same)
+        };
+        statement.set.iter().map(to).collect()
+    }
+}
+
 /// Columns that become one more than they were, by the database or from what was read.
 pub(super) fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) -> Vec<Rc<str>> {
     let text: String = known.at().map(|text| text.name.to_lowercase()).unwrap_or_default();

@@ -176,6 +176,8 @@ pub(crate) struct Write {
     pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
+    /// Reads of which conditions have only asked whether what is written is there already.
+    pub(crate) skips: Origins,
     /// It says only when that was.
     pub(crate) stamp: bool,
     /// Whoever cannot make it goes on all the same, from this event on.

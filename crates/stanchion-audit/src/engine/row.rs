@@ -272,9 +272,9 @@ impl Engine<'_> {
                 let counted =
                     |column: &Rc<str>| statement.set.iter().any(|set| set.relative && *set.column == **column);
                 raised.retain(|column| !counted(column) || self.decided(std::slice::from_ref(column)));
-                let decided = self.decided(&columns);
+                let (decided, skips) = self.decided_unless(&columns, &bound.set_to(statement));
                 let whole = !relative;
-                Write { decided, whole, relative, compares, expected, columns, raised, ..Write::default() }
+                Write { decided, skips, whole, relative, compares, expected, columns, raised, ..Write::default() }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
@@ -297,22 +297,6 @@ impl Engine<'_> {
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
         // Rows that a write gives back are as they are now.
         if statement.returning { Origins::one(id) } else { Origins::default() }
-    }
-
-    /// Whether a condition around looks at one of these columns, not only at whether there is a row.
-    pub(super) fn decided(&self, columns: &[Rc<str>]) -> bool {
-        let asks = |condition: &str, column: &str| {
-            condition.match_indices(column).any(|(at, _)| {
-                let before = condition.get(..at).and_then(|text| text.chars().next_back());
-                let after = condition.get(at + column.len()..).and_then(|text| text.chars().next());
-                before == Some('.') && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
-            })
-        };
-        // A row as a tuple has no names.
-        let cells = &self.words().cells;
-        let indexed = |condition: &str| crate::models::Words::is_in(cells, condition);
-        let mut conditions = self.here.conditions.iter();
-        conditions.any(|condition| indexed(condition) || columns.iter().any(|column| asks(condition, column)))
     }
 }
 
