@@ -31,6 +31,7 @@ impl Engine<'_> {
     }
 
     fn call_kept(&mut self, call: &Call, span: Span, scope: &Rc<Vars>, kept: bool) -> Value {
+        let is_asked = self.here.for_effect != Some(span);
         // Arguments that are functions know what encloses them; they are called where the callee calls them.
         let callee = self.callee(&call.callee, scope);
         let spawns = u32::from(self.spawns(&callee));
@@ -52,7 +53,7 @@ impl Engine<'_> {
         if let (ExprKind::Member { of, .. }, Shape::Method(value, name)) = (&call.callee.kind, &callee.shape)
             && !self.append(of, value, name, &args, scope)
         {
-            self.absorb(of, value, &args, scope);
+            self.absorb(of, value, &args, is_asked, scope);
         }
         let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
         let path = self.here.path.len();

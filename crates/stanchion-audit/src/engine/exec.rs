@@ -7,7 +7,7 @@ use super::again::{is_endless, is_retry};
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
-use crate::hir::{DECLARES, Language, Loop, Pattern, Span, Stmt, StmtKind};
+use crate::hir::{DECLARES, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,7 @@ impl Engine<'_> {
                 let dropped = u32::from(is_javascript(self.language(self.file())) && !once && drops_promise(expr));
                 self.here.detached += dropped;
                 let (held, first) = (self.here.held.len(), self.log().len());
+                self.here.for_effect = Some(if let ExprKind::Await(of) = &expr.kind { of.span } else { expr.span });
                 self.eval(expr, scope);
                 self.unheard(first);
                 self.here.detached -= dropped;

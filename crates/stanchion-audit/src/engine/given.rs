@@ -66,7 +66,7 @@ impl Engine<'_> {
     }
 
     /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on.
-    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, scope: &Rc<Vars>) {
+    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, is_asked: bool, scope: &Rc<Vars>) {
         let collects = matches!(&value.shape, Shape::Api(kind) if &**kind == super::memory::COLLECTION);
         if !collects && !matches!(value.shape, Shape::Unknown | Shape::List(_) | Shape::Object(_) | Shape::Method(..)) {
             return;
@@ -77,7 +77,9 @@ impl Engine<'_> {
         }
         match &place.kind {
             ExprKind::Name(name) => {
-                if let Some((binding, _)) = self.find(scope, name) {
+                // A pattern or a schema that all calls use: whoever takes an answer has put nothing there.
+                let keeps = |shared: bool| !shared || !is_asked || !matches!(value.shape, Shape::Unknown);
+                if let Some((binding, _)) = self.find(scope, name).filter(|(_, shared)| keeps(*shared)) {
                     self.add_to_variable(scope, name, &binding.value.from(&given));
                 }
             }

@@ -254,6 +254,8 @@ struct Here {
     asking: u32,
     /// Those of them that a branch depends on: no part of them is used as a value.
     deciding: u32,
+    /// The call whose result nobody takes.
+    for_effect: Option<Span>,
     /// Calls around whose promise is only kept: whoever called goes on at their first pause.
     apart: u32,
     early: bool,
