@@ -224,7 +224,7 @@ impl Bound {
     pub(super) fn set_to(&self, statement: &Statement) -> Vec<(Rc<str>, String, bool)> {
         let to = |set: &Assignment| {
             let name = self.name(&set.operand);
-            let is_given = name.replace("${", "").contains('$') || name == "?";
+            let is_given = name.replace("${", "").contains('$') || name == "?" || Mark::Random.is_in(&name);
             let is_same = !is_given && self.origins(&set.operand).is_empty();
             (set.column.as_str().into(), name, is_same)
         };

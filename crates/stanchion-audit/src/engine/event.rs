@@ -87,6 +87,8 @@ pub(crate) enum What {
         tries: bool,
         /// Columns that it asks for by their values.
         by: Vec<Rc<str>>,
+        /// Columns that have nothing in the rows it asks for.
+        empty: Vec<Rc<str>>,
         /// Fields of other rows by which it was looked for, and the reads that those came from.
         through: Vec<(Rc<str>, Origins)>,
         /// The highest value of this column, and nothing else.
@@ -135,6 +137,7 @@ impl What {
         locks: false,
         tries: false,
         by: Vec::new(),
+        empty: Vec::new(),
         through: Vec::new(),
         highest: None,
         columns: Vec::new(),
@@ -166,6 +169,8 @@ pub(crate) struct Write {
     pub(crate) numbered: Option<EventId>,
     /// Columns of an update.
     pub(crate) columns: Vec<Rc<str>>,
+    /// Those of them that get what another caller would not put there.
+    pub(crate) own: Vec<Rc<str>>,
     /// Columns of a new row into which another caller would put the same.
     pub(crate) given: Vec<Rc<str>>,
     /// The columns of a new row that takes the place of one with its key.

@@ -226,10 +226,15 @@ impl Engine<'_> {
                 let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
                 let by = statement.filter.iter().filter(equal).map(|condition| &condition.column);
                 let by = by.chain(&statement.made_of).map(|column| column.as_str().into());
+                // A row that the caller names is not taken.
+                let is_empty = |condition: &&sql::Condition| condition.operator == Operator::IsNull;
+                let named = resource.part.is_some();
+                let empty = statement.filter.iter().filter(|_| !named).filter(is_empty);
+                let empty = empty.map(|condition| condition.column.as_str().into()).collect();
                 let through = self.through(statement, bound);
                 let (by, columns) = (by.collect(), given(statement));
                 let (highest, tries) = (highest(statement), statement.nowait);
-                let what = What::Read { locks, tries, by, through, highest, columns };
+                let what = What::Read { locks, tries, by, empty, through, highest, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
@@ -272,9 +277,14 @@ impl Engine<'_> {
                 let counted =
                     |column: &Rc<str>| statement.set.iter().any(|set| set.relative && *set.column == **column);
                 raised.retain(|column| !counted(column) || self.decided(std::slice::from_ref(column)));
-                let (decided, skips) = self.decided_unless(&columns, &bound.set_to(statement));
+                let set = bound.set_to(statement);
+                let (decided, skips) = self.decided_unless(&columns, &set);
+                // What is made of a row is the same whoever makes it.
+                let made = |set: &sql::Assignment| self.is_stored(&bound.origins(&set.operand));
+                let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
+                let own = own.map(|(_, (column, ..))| column).collect();
                 let whole = !relative;
-                Write { decided, skips, whole, relative, compares, expected, columns, raised, ..Write::default() }
+                Write { decided, skips, own, whole, relative, compares, expected, columns, raised, ..Write::default() }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;

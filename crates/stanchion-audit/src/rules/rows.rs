@@ -75,9 +75,11 @@ pub(super) fn may_give(read: &Event, written: &[Rc<str>]) -> bool {
 }
 
 /// Whether rows were looked for by a column that is set, whatever has become of it since: whoever has found the same rows
-/// sets it, too, and each takes them for his own.
+/// sets it, too, and each takes them for his own. What is only marked, with a constant or the time, is so twice: that is how
+/// rows are removed.
 pub(super) fn takes(read: &Event, how: &Write) -> bool {
-    matches!(&read.what, What::Read { by, .. } if by.iter().any(|column| how.columns.contains(column)))
+    let What::Read { by, empty, .. } = &read.what else { return false };
+    by.iter().any(|column| how.columns.contains(column)) || empty.iter().any(|column| how.own.contains(column))
 }
 
 /// Whether a transaction that is over has made the row one that nobody else finds: its owner may write what he has read.
