@@ -33,7 +33,7 @@ impl Engine<'_> {
                 let guard = tested.deep_origins();
                 let branch = self.new_branch();
                 let conditions = self.here.conditions.len();
-                self.here.conditions.push(Rc::clone(&tested.name));
+                self.stands_around(cond, &tested.name, &guard, inner);
                 let first = self.arm(branch, 0, &guard, |engine| engine.block_value(then, inner));
                 let second = self.arm(branch, 1, &guard, |engine| engine.block_value(other, inner));
                 self.here.conditions.truncate(conditions);

@@ -78,10 +78,8 @@ impl Bound {
 
     fn value(&self, operand: &Operand) -> Option<&Value> {
         match operand {
-            Operand::Placeholder(Placeholder::Number(number)) => self.values.get((*number as usize).checked_sub(1)?),
-            Operand::Placeholder(Placeholder::Position(at)) => self.values.get(*at),
             Operand::Hole(hole) => self.holes.get(*hole),
-            _ => None,
+            operand => self.values.get(place(operand)?),
         }
     }
 
@@ -157,27 +155,75 @@ impl Bound {
         };
         let written = set.chain(inserted).filter(|operand| !of_key(operand));
         let from = written.fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
-        // Columns that were put together: what is bound to them is anything.
-        let any = statement.set.iter().any(|set| set.column == "*");
         // More is bound than has a place here: it may stand before what has one.
         let bound = |operand: &Operand| !matches!(operand, Operand::Placeholder(_)) || self.value(operand).is_some();
         if !self.rest.is_empty() && !statement.filter.iter().all(|condition| bound(&condition.operand)) {
             return from.with(&self.rest);
         }
-        // What stands last is bound to the conditions, which come after what is set.
-        let at_place = |operand: &&Operand| matches!(operand, Operand::Placeholder(Placeholder::Position(_)));
-        let last = statement.filter.iter().map(|condition| &condition.operand).filter(at_place).count();
-        if any && let Some(set) = self.values.len().checked_sub(last).filter(|_| last > 0) {
-            return self
-                .values
-                .iter()
-                .take(set)
-                .fold(from.with(&self.rest), |all, value| all.with(&value.deep_origins()));
+        if !statement.set.is_empty() && self.is_any(statement) {
+            return from.with(&self.set_by_any(statement));
         }
-        if any || statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
+        if statement.partial || statement.set.is_empty() && statement.insert.is_empty() {
             return self.values.iter().fold(from.with(&self.rest), |all, value| all.with(&value.deep_origins()));
         }
         from
+    }
+
+    /// More is set than it seems, or nobody knows by what: what is bound to the conditions is known from the end.
+    pub(super) fn align(&self, statement: &mut Statement) {
+        let at_place = |operand: &Operand| {
+            matches!(operand, Operand::Placeholder(Placeholder::Position(_) | Placeholder::Number(0)))
+        };
+        let is_plain = |operand: &Operand| at_place(operand) || !matches!(operand, Operand::Other(_));
+        let is_short = |operand: &Operand| at_place(operand) && self.value(operand).is_none();
+        let operands = || statement.filter.iter().map(|condition| &condition.operand);
+        let is_loose = self.is_any(statement) || operands().any(is_short);
+        let count = operands().filter(|operand| at_place(operand)).count();
+        let Some(first) = self.values.len().checked_sub(count) else { return };
+        let known = self.rest.is_empty() && statement.limit.is_none() && operands().all(is_plain);
+        if statement.set.is_empty() || !is_loose || !known {
+            return;
+        }
+        let operands = statement.filter.iter_mut().map(|condition| &mut condition.operand);
+        for (at, operand) in operands.filter(|operand| at_place(operand)).enumerate() {
+            *operand = Operand::Placeholder(Placeholder::Position(first + at));
+        }
+    }
+
+    /// Whether it is not known what is bound to which of the columns that are set.
+    fn is_any(&self, statement: &Statement) -> bool {
+        let is_known = |set: &Assignment| {
+            let placed = matches!(set.operand, Operand::Placeholder(Placeholder::Position(_) | Placeholder::Number(_)));
+            set.column != "*" && (!placed || self.value(&set.operand).is_some())
+        };
+        !statement.set.iter().all(is_known)
+    }
+
+    /// What is bound to columns of which nobody knows which ones they are: all that is not bound to the conditions.
+    fn set_by_any(&self, statement: &Statement) -> Origins {
+        let operands = || statement.filter.iter().map(|condition| &condition.operand);
+        let places: Vec<usize> = operands().filter_map(place).collect();
+        let is_named = |field: &str| {
+            operands().any(|operand| matches!(operand, Operand::Placeholder(Placeholder::Name(name)) if name == field))
+        };
+        let set = self.values.iter().enumerate().filter(|(at, _)| !places.contains(at));
+        set.fold(self.rest.clone(), |all, (_, value)| match value.object() {
+            Some(object) => {
+                let fields = object.fields.borrow();
+                let set = fields.iter().filter(|(field, _)| !is_named(field));
+                set.fold(all.with(&value.origins), |all, (_, field)| all.with(&field.deep_origins()))
+            }
+            None => all.with(&value.deep_origins()),
+        })
+    }
+}
+
+/// The place of a value among those that are bound.
+fn place(operand: &Operand) -> Option<usize> {
+    match operand {
+        Operand::Placeholder(Placeholder::Number(number)) => (*number as usize).checked_sub(1),
+        Operand::Placeholder(Placeholder::Position(at)) => Some(*at),
+        _ => None,
     }
 }
 
@@ -205,6 +251,19 @@ fn names(operand: &Operand, column: &str) -> bool {
         Operand::Column(name) => name == column,
         Operand::Other(parts) => parts.iter().any(|part| names(part, column)),
         _ => false,
+    }
+}
+
+impl Bound {
+    /// What columns are set to, as it is named, and whether that is the same for every caller but for the time.
+    pub(super) fn set_to(&self, statement: &Statement) -> Vec<(Rc<str>, String, bool)> {
+        let to = |set: &Assignment| {
+            let name = self.name(&set.operand);
+            let is_given = name.replace("${", "").contains('$') || name == "?" || Mark::Random.is_in(&name);
+            let is_same = !is_given && self.origins(&set.operand).is_empty();
+            (set.column.as_str().into(), name, is_same)
+        };
+        statement.set.iter().map(to).collect()
     }
 }
 

@@ -31,7 +31,7 @@ impl Engine<'_> {
         let second_arm = 1 - first_arm;
         let (held, open) = (self.here.held.clone(), self.here.transaction);
         let conditions = self.here.conditions.len();
-        self.here.conditions.push(Rc::clone(&tested.name));
+        self.stands_around(cond, &tested.name, &guard, scope);
         let fails = self.error_arm(cond, scope);
         if let Some(arm) = fails {
             self.failed(&guard, if arm == 0 { then } else { other }, scope);

@@ -7,6 +7,7 @@ use super::mark::Mark;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, EventId};
 use crate::hir::{Arm, Expr, ExprKind};
+use crate::models::Words;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Says {
@@ -127,10 +128,122 @@ impl Engine<'_> {
         !is_nothing && is_named(value) && value.deep_origins().iter().all(|id| self.is_of_memory(id))
     }
 
+    /// A condition is around all that happens from here on.
+    pub(super) fn stands_around(&mut self, cond: &Expr, text: &Rc<str>, of: &Origins, scope: &Rc<Vars>) {
+        let by_caller = !of.is_empty() && compares_given(cond, scope);
+        self.here.conditions.push(Around { text: Rc::clone(text), of: of.clone(), by_caller });
+    }
+
+    /// Whether a condition around looks at one of these columns, not only at whether there is a row.
+    pub(super) fn decided(&self, columns: &[Rc<str>]) -> bool {
+        self.decided_unless(columns, &[]).0
+    }
+
+    /// The same, and the reads of which it is only asked whether this is already in that column.
+    pub(super) fn decided_unless(&self, columns: &[Rc<str>], set: &[(Rc<str>, String, bool)]) -> (bool, Origins) {
+        // A row as a tuple has no names.
+        let cells = &self.words().cells;
+        let (mut decided, mut looks, mut skips) = (false, Origins::default(), Origins::default());
+        for Around { text, of, by_caller } in self.here.conditions.iter().filter(|around| !around.of.is_empty()) {
+            let to = |column: &str| set.iter().find(|(name, ..)| **name == *column).map(|(_, value, _)| &**value);
+            // What is to be written has a field of this name itself.
+            let is_own = |column: &str, at: usize| to(column).is_some_and(|value| is_inside(text, at, value));
+            let is_skip = |column: &str, at: usize| {
+                let mut others = set.iter().filter(|(name, ..)| **name != *column);
+                *by_caller
+                    && to(column).is_some_and(|value| is_compared(text, column, at, value))
+                    && others.all(|(_, _, is_same)| *is_same)
+            };
+            let seen = columns.iter().flat_map(|column| places(text, column).map(move |at| (&**column, at)));
+            let mut seen = seen.filter(|(column, at)| !is_own(column, *at)).peekable();
+            let indexed = Words::is_in(cells, text);
+            if !indexed && seen.peek().is_none() {
+                continue;
+            }
+            if indexed || !seen.all(|(column, at)| is_skip(column, at)) {
+                (decided, looks) = (true, looks.with(of));
+            } else {
+                skips = skips.with(of);
+            }
+        }
+        let only = skips.iter().filter(|id| !looks.contains(*id)).map(Origins::one);
+        (decided, only.fold(Origins::default(), |all, one| all.with(&one)))
+    }
+
     fn is_of_memory(&self, id: EventId) -> bool {
         let of = self.event(id).and_then(|event| event.resource.as_ref());
         of.is_some_and(|resource| resource.kind == Kind::Memory)
     }
+}
+
+/// A condition that holds, or does not, for what happens now.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) text: Rc<str>,
+    /// The reads that it asks.
+    of: Origins,
+    /// It compares nothing with anything fixed.
+    by_caller: bool,
+}
+
+/// Whether all that is compared is of this call: nothing is fixed.
+fn compares_given(cond: &Expr, scope: &Vars) -> bool {
+    match &cond.kind {
+        ExprKind::Binary { op, left, right } if matches!(op.as_str(), "&&" | "||") => {
+            compares_given(left, scope) && compares_given(right, scope)
+        }
+        ExprKind::Binary { left, right, .. } => is_of_call(left, scope) && is_of_call(right, scope),
+        _ => true,
+    }
+}
+
+fn is_of_call(expr: &Expr, scope: &Vars) -> bool {
+    match &expr.kind {
+        ExprKind::Null => true,
+        ExprKind::Name(name) => is_local(name, scope),
+        ExprKind::Member { of, .. } | ExprKind::Index { of, .. } => is_of_call(of, scope),
+        _ => false,
+    }
+}
+
+/// Whether a variable is declared in a function.
+fn is_local(name: &str, mut scope: &Vars) -> bool {
+    while let Some(parent) = scope.parent.as_deref() {
+        if scope.vars.borrow().contains_key(name) {
+            return true;
+        }
+        scope = parent;
+    }
+    false
+}
+
+/// Where a condition, as it is named, has this field of something.
+fn places(condition: &str, field: &str) -> impl Iterator<Item = usize> {
+    condition.match_indices(field).map(|(at, _)| at).filter(move |at| {
+        let before = condition.get(..*at).and_then(|text| text.chars().next_back());
+        let after = condition.get(at + field.len()..).and_then(|text| text.chars().next());
+        before == Some('.') && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// Whether this place is one of the value's name.
+fn is_inside(condition: &str, at: usize, value: &str) -> bool {
+    !value.is_empty() && condition.match_indices(value).any(|(from, _)| (from..from + value.len()).contains(&at))
+}
+
+/// Whether the field there is compared with this value: `(row.state==$state)` or `($state!=row.state)`.
+fn is_compared(condition: &str, field: &str, at: usize, value: &str) -> bool {
+    const EQUAL: [&str; 4] = ["===", "!==", "==", "!="];
+    let (before, after) = condition.split_at(at);
+    let after = after.get(field.len()..).unwrap_or_default();
+    let behind = |op: &&str| {
+        after.strip_prefix(*op).and_then(|rest| rest.strip_prefix(value)).is_some_and(|rest| rest.starts_with(')'))
+    };
+    let in_front = |op: &&str| {
+        let of = before.rfind(&format!("({value}{op}")).and_then(|from| before.get(from + 1..));
+        after.starts_with(')') && of.is_some_and(|of| !of.contains("&&") && !of.contains("||"))
+    };
+    EQUAL.iter().any(|op| behind(op) || in_front(op))
 }
 
 /// Nothing in its name says that it is another thing in every call.

@@ -72,7 +72,7 @@ impl Engine<'_> {
     pub(super) fn looked_for(&self) -> Vec<Rc<str>> {
         let words = self.words();
         let conditions = self.here.conditions.iter();
-        conditions.flat_map(|condition| looked_for(words, condition)).take(CONDITIONS_MOST).map(Into::into).collect()
+        conditions.flat_map(|around| looked_for(words, &around.text)).take(CONDITIONS_MOST).map(Into::into).collect()
     }
 }
 

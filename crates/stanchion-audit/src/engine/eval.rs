@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::assign::fills;
 use super::either::{any_function, is_table};
-use super::fields::{LIST_MOST, put_there, with_rest};
+use super::fields::{put_there, with_rest};
 use super::name::{Joined, joined, named, word};
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
@@ -342,15 +342,13 @@ impl Engine<'_> {
             ("/", Shape::Unknown | Shape::Method(..), Shape::Str(_) | Shape::Template(_)) => {
                 Value::of(Shape::Api("path".into()), format_args!("{}/{}", left.name, right.name))
             }
-            ("/", _, Shape::Str(_)) | ("/", Shape::Str(_), _) => {
+            ("/", _, Shape::Str(_)) | ("/", Shape::Str(_) | Shape::Api(_), _) => {
                 Value::of(left.shape.clone(), format_args!("{}/{}", left.name, right.name))
             }
-            ("/", Shape::Api(kind), _) => {
-                Value::of(Shape::Api(Rc::clone(kind)), format_args!("{}/{}", left.name, right.name))
-            }
-            ("+", Shape::List(first), _) if first.len() < LIST_MOST => with_rest(first, left, right),
+            ("+", Shape::List(_), _) | ("+", Shape::Api(_), Shape::List(_)) => with_rest(left, right),
             ("*", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a * b), format_args!("{}", a * b)),
             ("+", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a + b), format_args!("{}", a + b)),
+            ("-", Shape::Num(a), Shape::Num(b)) => Value::of(Shape::Num(a - b), format_args!("{}", a - b)),
             ("in", _, _) => Value::joined(&["(", &left.name, " in ", &right.name, ")"]),
             ("|", _, _) => Value::unknown(format_args!("{}|{}", left.name, right.name)),
             _ => Value::joined(&["(", &left.name, op, &right.name, ")"]),

@@ -87,6 +87,8 @@ pub(crate) enum What {
         tries: bool,
         /// Columns that it asks for by their values.
         by: Vec<Rc<str>>,
+        /// Columns that have nothing in the rows it asks for.
+        empty: Vec<Rc<str>>,
         /// Fields of other rows by which it was looked for, and the reads that those came from.
         through: Vec<(Rc<str>, Origins)>,
         /// The highest value of this column, and nothing else.
@@ -139,6 +141,7 @@ impl What {
         locks: false,
         tries: false,
         by: Vec::new(),
+        empty: Vec::new(),
         through: Vec::new(),
         highest: None,
         columns: Vec::new(),
@@ -170,6 +173,8 @@ pub(crate) struct Write {
     pub(crate) numbered: Option<EventId>,
     /// Columns of an update.
     pub(crate) columns: Vec<Rc<str>>,
+    /// Those of them that get what another caller would not put there.
+    pub(crate) own: Vec<Rc<str>>,
     /// Columns of a new row into which another caller would put the same.
     pub(crate) given: Vec<Rc<str>>,
     /// The columns of a new row that takes the place of one with its key.
@@ -182,6 +187,8 @@ pub(crate) struct Write {
     pub(crate) decided: bool,
     /// It says which process has written it.
     pub(crate) owner: bool,
+    /// Reads of which conditions have only asked whether what is written is there already.
+    pub(crate) skips: Origins,
     /// It says only when that was.
     pub(crate) stamp: bool,
     /// Whoever cannot make it goes on all the same, from this event on.

@@ -46,9 +46,20 @@ pub(super) fn put_there(of: &Value, index: &Value) -> Value {
     found.from(&of.deep_origins()).from(&index.origins)
 }
 
-/// `[first] + rest`: what is in which place is known of the first ones.
-pub(super) fn with_rest(first: &[Value], left: &Value, right: &Value) -> Value {
-    let rest = if let Shape::List(rest) = &right.shape { &rest[..] } else { std::slice::from_ref(right) };
-    let all: Rc<[Value]> = first.iter().chain(rest).take(LIST_MOST).cloned().collect();
+/// `[first] + rest`: what is in which place is known of the first ones, or of the last ones.
+pub(super) fn with_rest(left: &Value, right: &Value) -> Value {
+    let all: Rc<[Value]> = items(left).iter().chain(items(right)).take(LIST_MOST).cloned().collect();
     Value::of(Shape::List(all), format!("({}+{})", left.name, right.name))
+}
+
+/// Of something that nobody knows, all of it in one place.
+fn items(of: &Value) -> &[Value] {
+    if let Shape::List(items) = &of.shape { items } else { std::slice::from_ref(of) }
+}
+
+/// Of two lists that begin alike the one that has more: what was put there on one way only may be in it.
+pub(super) fn longer_of<'a>(one: &'a Value, other: &'a Value) -> Option<&'a Value> {
+    let (Shape::List(first), Shape::List(second)) = (&one.shape, &other.shape) else { return None };
+    let alike = first.iter().zip(second.iter()).all(|(first, second)| first.name == second.name);
+    alike.then_some(if first.len() < second.len() { other } else { one })
 }

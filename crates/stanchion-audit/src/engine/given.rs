@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use super::Engine;
 use super::call::Args;
 use super::class::BASES_DEEP;
 use super::either::EITHER_MOST;
+use super::eval::template;
 use super::fields::LIST_MOST;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
+use super::{Engine, Here};
 use crate::hir::{Expr, ExprKind, Language};
 use crate::models::Words;
 
@@ -26,7 +27,7 @@ impl Engine<'_> {
         model.is_some_and(|model| model.does == "spawn")
     }
 
-    /// `list.push(x)` of a list that this call has made: it has one more item, unless this is run only sometimes.
+    /// `list.push(x)` of a list that this call has made: it has one more item, unless this is run again and again.
     pub(super) fn append(&mut self, place: &Expr, list: &Value, method: &str, args: &Args, scope: &Rc<Vars>) -> bool {
         let (ExprKind::Name(name), Shape::List(items)) = (&place.kind, &list.shape) else { return false };
         // Where others are in it already, nobody knows its place.
@@ -34,12 +35,34 @@ impl Engine<'_> {
         if !places || !Words::is_one(&self.words().adds_last, method) {
             return false;
         }
-        let Some((binding, false)) = self.find(scope, name).filter(|(found, _)| found.depth == self.here.depth) else {
+        let Some((binding, false)) = self.find(scope, name).filter(|(found, _)| self.is_run_once(found.depth)) else {
             return false;
         };
         let all: Rc<[Value]> = items.iter().chain(args.iter().map(|(_, arg)| arg)).cloned().collect();
         self.add_to_variable(scope, name, &Value { shape: Shape::List(all), ..binding.value });
         true
+    }
+
+    /// Whether nothing has been repeated since there were so many conditions around.
+    fn is_run_once(&self, depth: u32) -> bool {
+        let Here { depth: now, path, loops, .. } = &self.here;
+        let repeats = |arms: &[(u32, u16)]| arms.iter().any(|(branch, _)| loops.contains(branch));
+        depth == *now || path.get(depth as usize..).is_some_and(|since| !repeats(since))
+    }
+
+    /// `texts.join(", ")` or `", ".join(texts)`, where all of them are known.
+    pub(super) fn joined_text(&self, of: &Value, method: &str, args: &Args) -> Option<Value> {
+        let [(None, arg)] = args.as_slice() else { return None };
+        let (list, between) = if of.as_text().is_some() { (arg, of) } else { (of, arg) };
+        let (Shape::List(texts), Shape::Str(_)) = (&list.shape, &between.shape) else { return None };
+        let is_text = |value: &Value| matches!(value.shape, Shape::Str(_) | Shape::Template(_));
+        // More may be in it, somewhere.
+        let known = list.origins.is_empty() && !texts.is_empty() && texts.iter().all(is_text);
+        if !known || !Words::is_one(&self.words().joins, method) {
+            return None;
+        }
+        let parts = texts.iter().flat_map(|text| [between, text]).skip(1).cloned();
+        Some(template(&parts.collect::<Vec<_>>()))
     }
 
     /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on. A thing that all calls share and that

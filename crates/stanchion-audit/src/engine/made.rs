@@ -134,6 +134,9 @@ impl Engine<'_> {
                 return Value::null();
             }
         }
+        if let Some(text) = self.joined_text(of, name, &args) {
+            return text;
+        }
         if let Some(back) = self.known_method(of, name, &args, span) {
             return back;
         }

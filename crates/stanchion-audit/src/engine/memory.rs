@@ -79,9 +79,8 @@ impl Engine<'_> {
             let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
             // When it was done, or under which number, is no more than a flag.
             let stamp = Mark::Unique.begins(&value.name) && value.deep_origins().is_empty();
-            let data = is_record(value)
-                || value.kind().is_some_and(|kind| &**kind == PATH)
-                || self.here.conditions.iter().any(|condition| is_time(condition));
+            let timed = || self.here.conditions.iter().any(|around| is_time(&around.text));
+            let data = is_record(value) || value.kind().is_some_and(|kind| &**kind == PATH) || timed();
             let write = Write { whole: true, constant: constant || stamp, stamp, data, ..Write::default() };
             let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
             self.takes_turn(name, value, id);

@@ -238,7 +238,7 @@ struct Here {
     said: Vec<(compared::Says, Origins)>,
     compared: compared::Compared,
     /// What the conditions around look like.
-    conditions: Vec<Rc<str>>,
+    conditions: Vec<compared::Around>,
     loops: Vec<u32>,
     /// Conditions around the present statement.
     depth: u32,

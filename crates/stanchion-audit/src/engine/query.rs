@@ -193,12 +193,12 @@ impl Engine<'_> {
         let write = match query.verb {
             Verb::Find | Verb::Count => {
                 let by = query.filter.iter().filter(|condition| condition.equal).map(|c| Rc::clone(&c.column));
-                let (by, through, columns) = (by.collect(), Vec::new(), Vec::new());
+                let (by, empty, through, columns) = (by.collect(), Vec::new(), Vec::new(), Vec::new());
                 if query.locks && query.is_given {
                     self.presumed(span);
                 }
                 let locks = query.locks;
-                let what = What::Read { locks, tries: false, by, through, highest: None, columns };
+                let what = What::Read { locks, tries: false, by, empty, through, highest: None, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format_args!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }

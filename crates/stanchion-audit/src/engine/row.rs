@@ -137,8 +137,9 @@ impl Engine<'_> {
                 known.model.value.0.first().map_or(0, |first| if let Which::Position(at) = first { *at } else { 0 })
             }
         };
-        let given = given.iter().chain(known.args.iter().skip(skip).map(|(_, arg)| arg));
-        for arg in given.filter(|_| many.is_none()) {
+        let others = known.args.iter().skip(skip).map(|(_, arg)| arg);
+        let others = others.filter(|arg| given.as_ref().is_none_or(|given| given.name != arg.name));
+        for arg in given.iter().chain(others).filter(|_| many.is_none()) {
             match &arg.shape {
                 Shape::List(items) => {
                     values.extend(items.iter().cloned());
@@ -152,7 +153,8 @@ impl Engine<'_> {
         }
         let bound = Bound { names, holes, values, rest };
         let kind = on.and_then(|on| on.kind().cloned());
-        let statements = sql::read(&pieces);
+        let mut statements = sql::read(&pieces);
+        statements.iter_mut().for_each(|statement| bound.align(statement));
         if statements.is_empty() {
             return self.result(known);
         }
@@ -224,10 +226,15 @@ impl Engine<'_> {
                 let equal = |condition: &&sql::Condition| matches!(condition.operator, Operator::Equal | Operator::In);
                 let by = statement.filter.iter().filter(equal).map(|condition| &condition.column);
                 let by = by.chain(&statement.made_of).map(|column| column.as_str().into());
+                // A row that the caller names is not taken.
+                let is_empty = |condition: &&sql::Condition| condition.operator == Operator::IsNull;
+                let named = resource.part.is_some();
+                let empty = statement.filter.iter().filter(|_| !named).filter(is_empty);
+                let empty = empty.map(|condition| condition.column.as_str().into()).collect();
                 let through = self.through(statement, bound);
                 let (by, columns) = (by.collect(), given(statement));
                 let (highest, tries) = (highest(statement), statement.nowait);
-                let what = What::Read { locks, tries, by, through, highest, columns };
+                let what = What::Read { locks, tries, by, empty, through, highest, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
@@ -265,10 +272,19 @@ impl Engine<'_> {
                     many && !is_identity(&condition.column) && self.is_stored(&bound.origins(&condition.operand))
                 };
                 let expected = statement.filter.iter().filter(expects).map(|c| c.column.as_str().into()).collect();
-                let raised = raised(statement, bound, known);
-                let decided = self.decided(&columns);
+                let mut raised = raised(statement, bound, known);
+                // What the database counts is a version only if somebody looks at it.
+                let counted =
+                    |column: &Rc<str>| statement.set.iter().any(|set| set.relative && *set.column == **column);
+                raised.retain(|column| !counted(column) || self.decided(std::slice::from_ref(column)));
+                let set = bound.set_to(statement);
+                let (decided, skips) = self.decided_unless(&columns, &set);
+                // What is made of a row is the same whoever makes it.
+                let made = |set: &sql::Assignment| self.is_stored(&bound.origins(&set.operand));
+                let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
+                let own = own.map(|(_, (column, ..))| column).collect();
                 let whole = !relative;
-                Write { decided, whole, relative, compares, expected, columns, raised, ..Write::default() }
+                Write { decided, skips, own, whole, relative, compares, expected, columns, raised, ..Write::default() }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;
@@ -291,22 +307,6 @@ impl Engine<'_> {
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
         // Rows that a write gives back are as they are now, and the number of a new row is its own.
         if statement.returning || statement.verb == Verb::Insert { Origins::one(id) } else { Origins::default() }
-    }
-
-    /// Whether a condition around looks at one of these columns, not only at whether there is a row.
-    pub(super) fn decided(&self, columns: &[Rc<str>]) -> bool {
-        let asks = |condition: &str, column: &str| {
-            condition.match_indices(column).any(|(at, _)| {
-                let before = condition.get(..at).and_then(|text| text.chars().next_back());
-                let after = condition.get(at + column.len()..).and_then(|text| text.chars().next());
-                before == Some('.') && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
-            })
-        };
-        // A row as a tuple has no names.
-        let cells = &self.words().cells;
-        let indexed = |condition: &str| crate::models::Words::is_in(cells, condition);
-        let mut conditions = self.here.conditions.iter();
-        conditions.any(|condition| indexed(condition) || columns.iter().any(|column| asks(condition, column)))
     }
 }
 

@@ -296,6 +296,9 @@ impl Value {
             let items: Vec<Self> = one.iter().zip(two.iter()).map(|(one, two)| one.join(two)).collect();
             return Self { origins, shape: Shape::List(items.into()), name: Rc::clone(&other.name) };
         }
+        if let Some(longer) = super::fields::longer_of(self, other) {
+            return Self { origins, ..longer.clone() };
+        }
         if let Some(several) = super::either::either(self, other) {
             return Self { origins, shape: Shape::Either(several), name: Rc::clone(&other.name) };
         }

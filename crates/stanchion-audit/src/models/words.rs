@@ -74,6 +74,8 @@ pub(crate) struct Words {
     pub(crate) turns: Vec<String>,
     /// Methods of lists that put what they are given at the end.
     pub(crate) adds_last: Vec<String>,
+    /// Methods that make one text of a list of texts, with another one between them.
+    pub(crate) joins: Vec<String>,
     /// Methods that tell whether something is among what they are called on.
     pub(crate) has: Vec<String>,
     /// Methods that change nothing any more if they are called again.
@@ -128,6 +130,7 @@ impl Words {
             (&mut self.properties, &more.properties),
             (&mut self.turns, &more.turns),
             (&mut self.adds_last, &more.adds_last),
+            (&mut self.joins, &more.joins),
             (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
             (&mut self.tidies, &more.tidies),

@@ -26,7 +26,8 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
             // Something else of the row may have been looked at.
             let gives = || read.is_some_and(|read| rows::may_give(read, &how.columns));
             let is_row = kind == Kind::Table;
-            is_row && ((how.decided || !how.raised.is_empty() && !present) && gives() || taken())
+            let decided = || how.decided && !how.skips.contains(*id);
+            is_row && ((decided() || !how.raised.is_empty() && !present) && gives() || taken())
                 || !is_row && decides(how, write, *id) && gives() && is_of_same(case, write, *id)
         });
         let by_row = rows::one_by_one(case, write, how);

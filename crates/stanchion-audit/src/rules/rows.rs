@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::lost::{by_locks, pairs};
 use super::{Case, Hit};
-use crate::engine::{Event, EventId, Kind, What, Write};
+use crate::engine::{Event, EventId, Kind, What, Write, is_identity};
 use crate::hir::Language;
 
 /// RC102 and RC106.
@@ -68,13 +68,18 @@ fn never_pauses(case: &Case<'_>, read: &Event, write: &Event) -> bool {
 /// Whether one of the columns that are written was read, as far as it is known: only that can be written back.
 pub(super) fn may_give(read: &Event, written: &[Rc<str>]) -> bool {
     let What::Read { columns, .. } = &read.what else { return true };
-    columns.is_empty() || written.is_empty() || columns.iter().any(|column| written.contains(column))
+    // A name that the program puts in can be that of any column but a key.
+    let is_any = |column: &Rc<str>| column.starts_with(['*', '{']);
+    let is_one = |column: &Rc<str>| written.contains(column) || written.iter().any(is_any) && !is_identity(column);
+    columns.is_empty() || written.is_empty() || columns.iter().any(is_one)
 }
 
 /// Whether rows were looked for by a column that is set, whatever has become of it since: whoever has found the same rows
-/// sets it, too, and each takes them for his own.
+/// sets it, too, and each takes them for his own. What is only marked, with a constant or the time, is so twice: that is how
+/// rows are removed.
 pub(super) fn takes(read: &Event, how: &Write) -> bool {
-    matches!(&read.what, What::Read { by, .. } if by.iter().any(|column| how.columns.contains(column)))
+    let What::Read { by, empty, .. } = &read.what else { return false };
+    by.iter().any(|column| how.columns.contains(column)) || empty.iter().any(|column| how.own.contains(column))
 }
 
 /// Whether a transaction that is over has made the row one that nobody else finds: its owner may write what he has read.

@@ -53,13 +53,26 @@ fn index(tokens: &[Token], kind: usize) -> Option<Statement> {
     found.partial = end.is_none();
     let unique = tokens.iter().take(kind).any(|token| token.is("UNIQUE"));
     if let Some(end) = end {
+        let columns = columns_of(tokens.get(at + 1..end)?);
         // With a condition it says nothing about the other rows.
-        let some_rows = tokens.iter().skip(end).any(|token| token.is("WHERE"));
-        if unique && !some_rows {
-            found.unique.push(columns_of(tokens.get(at + 1..end)?));
+        let condition = tokens.iter().position(|token| token.is("WHERE")).and_then(|at| tokens.get(at + 1..));
+        if unique && condition.is_none_or(|condition| is_of_known(condition, &columns)) {
+            found.unique.push(columns);
         }
     }
     Some(found)
+}
+
+/// `a IS NOT NULL AND b IS NOT NULL` of an index's own columns: rows without a value never were the same to it.
+fn is_of_known(condition: &[Token], columns: &[String]) -> bool {
+    parts(condition, |token| token.is("AND")).all(|part| {
+        let part = match part {
+            [open, inner @ .., close] if open.is_symbol('(') && close.is_symbol(')') => inner,
+            part => part,
+        };
+        let [column, is, not, null] = part else { return false };
+        is.is("IS") && not.is("NOT") && null.is("NULL") && column.name().is_some_and(|name| columns.contains(&name))
+    })
 }
 
 fn alter(tokens: &[Token]) -> Option<Statement> {

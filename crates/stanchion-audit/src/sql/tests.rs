@@ -333,6 +333,9 @@ fn reads_unique_keys() {
             "CreateIndex (t) unique(email+tenant)",
         ),
         ("CREATE UNIQUE INDEX i ON t (a) WHERE deleted IS NULL", "CreateIndex (t)"),
+        ("CREATE UNIQUE INDEX i ON t (a, b) WHERE (a IS NOT NULL) AND b IS NOT NULL", "CreateIndex (t) unique(a+b)"),
+        ("CREATE UNIQUE INDEX i ON t (a) WHERE a IS NOT NULL AND b IS NOT NULL", "CreateIndex (t)"),
+        ("CREATE UNIQUE INDEX i ON t (a) WHERE a IS NOT NULL OR a = 1", "CreateIndex (t)"),
         ("CREATE INDEX i ON t (a)", "CreateIndex (t)"),
         (
             "ALTER TABLE ONLY t ADD CONSTRAINT k UNIQUE (a, b), ADD COLUMN c INT UNIQUE",

@@ -130,7 +130,15 @@ impl<'t> Lower<'t> {
     fn assigned(&mut self, node: Node<'t>) -> Option<ExprKind> {
         let (to, value, op) = self.assignment(node, &mut Vec::new())?;
         self.export_assigned(std::slice::from_ref(&to), &value);
-        Some(ExprKind::Assign { to: Box::new(to), value: Box::new(value), op })
+        let is_before = node.kind() == "update_expression" && node.child(0).is_some_and(|first| first.is_named());
+        let back = if op.as_deref() == Some("+") { "-" } else { "+" };
+        let one = Box::new(value.clone());
+        let changed = ExprKind::Assign { to: Box::new(to), value: Box::new(value), op };
+        if !is_before {
+            return Some(changed);
+        }
+        // `n++` is what `n` was.
+        Some(ExprKind::Binary { op: back.into(), left: Box::new(expr(changed, span(node))), right: one })
     }
 
     /// The parts of `a = b`, `a += b` and `a++`.

@@ -164,7 +164,7 @@ fn assignments() {
         "a = b = c; a += 1; b ??= {}; c ||= d; e &&= f; g++; --h.i",
         "a = b = c\na += 1\nb ??= {}\nc ||= d\ne &&= f\ng += 1\nh.i -= 1",
     );
-    same("f(a = 1, b++, c += 2)", "f((a = 1), (b += 1), (c += 2))");
+    same("f(a = 1, b++, c += 2)", "f((a = 1), ((b += 1) - 1), (c += 2))");
     same("[a, b.c, ...d] = e; ({ f, g: h[0], i = 1 } = j)", "[a, b.c, ...d] = e\n{f: f, g: h[0], i: i} = j\ni ??= 1");
     same("let a, { b, ...c } = d", "a = null\n{b: b, : ...c} = d");
     same("while ((m = r.exec(s)) !== null) f(m)", "loop while ((m = r.exec(s)) != null) { f(m) }");
