@@ -54,6 +54,11 @@ impl Engine<'_> {
         {
             self.absorb(of, value, &args, scope);
         }
+        if let (Shape::Package(path), Some(place)) = (&callee.shape, call.args.first())
+            && Words::is_one(&self.words().fills, path)
+        {
+            self.fill_with(&place.value, &args, span, scope);
+        }
         let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
         let path = self.here.path.len();
         if kept {

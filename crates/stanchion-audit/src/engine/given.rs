@@ -8,8 +8,11 @@ use super::class::BASES_DEEP;
 use super::either::EITHER_MOST;
 use super::fields::LIST_MOST;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
-use crate::hir::{Expr, ExprKind, Language};
+use crate::hir::{Expr, ExprKind, Language, Span};
 use crate::models::Words;
+
+/// Whatever is in a map under names that nobody knows.
+const INSIDE: &str = "[]";
 
 impl Engine<'_> {
     /// Whether what it is given runs by itself.
@@ -43,7 +46,7 @@ impl Engine<'_> {
     }
 
     /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on.
-    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, scope: &Rc<Vars>) {
+    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &[(Option<Rc<str>>, Value)], scope: &Rc<Vars>) {
         let collects = matches!(&value.shape, Shape::Api(kind) if &**kind == super::memory::COLLECTION);
         if !collects && !matches!(value.shape, Shape::Unknown | Shape::List(_) | Shape::Object(_) | Shape::Method(..)) {
             return;
@@ -52,6 +55,7 @@ impl Engine<'_> {
         if given.is_empty() || given.iter().all(|origin| value.origins.contains(origin)) {
             return;
         }
+        self.put_inside(value, &given);
         match &place.kind {
             ExprKind::Name(name) => {
                 if let Some((binding, _)) = self.find(scope, name) {
@@ -71,6 +75,31 @@ impl Engine<'_> {
         }
     }
 
+    /// `Object.assign(target, …sources)`: fields that are known are set, and the rest may be any part of it from now on.
+    pub(super) fn fill_with(&mut self, place: &Expr, args: &Args, span: Span, scope: &Rc<Vars>) {
+        let Some(((_, target), sources)) = args.split_first() else { return };
+        for (_, source) in sources {
+            let Some(object) = source.object().filter(|object| object.class.is_none()) else { continue };
+            let fields = object.fields.borrow().clone();
+            fields.iter().for_each(|(name, value)| self.set_field(target, name, value, span));
+        }
+        self.absorb(place, target, sources, scope);
+    }
+
+    /// Whether this is the method of a map that puts something into it.
+    pub(super) fn adds(&self, object: &Object, method: &str) -> bool {
+        object.class.is_none() && Words::is_one(&self.words().adds, method)
+    }
+
+    /// Whoever has the same object sees what is put into it.
+    fn put_inside(&mut self, value: &Value, given: &Origins) {
+        if let Some(object) = value.object().filter(|object| object.class.is_none()) {
+            let old = object.fields.borrow().get(INSIDE).cloned();
+            let part = old.unwrap_or_else(|| Value::joined(&[&value.name, INSIDE]));
+            self.add_to_field(object, INSIDE, part.from(given));
+        }
+    }
+
     /// What is given by reference derives from this now.
     pub(super) fn fill(&mut self, place: &Expr, origins: &Origins, scope: &Rc<Vars>) {
         if origins.is_empty() {
@@ -85,7 +114,7 @@ impl Engine<'_> {
                     // Whoever has the same map sees it.
                     if let Some(object) = found.value.object() {
                         let part = Value::unknown(format_args!("{name}[]")).from(origins);
-                        self.add_to_field(object, "[]", part);
+                        self.add_to_field(object, INSIDE, part);
                     }
                     let filled = if constant { Value::unknown(name) } else { found.value };
                     self.add_to_variable(scope, name, &filled.from(origins));

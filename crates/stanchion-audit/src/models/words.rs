@@ -70,6 +70,10 @@ pub(crate) struct Words {
     pub(crate) turns: Vec<String>,
     /// Methods of lists that put what they are given at the end.
     pub(crate) adds_last: Vec<String>,
+    /// Methods of maps that put what they are given into them.
+    pub(crate) adds: Vec<String>,
+    /// Functions that put all that they are given into the first of it.
+    pub(crate) fills: Vec<String>,
     /// Methods that tell whether something is among what they are called on.
     pub(crate) has: Vec<String>,
     /// Methods that change nothing any more if they are called again.
@@ -122,6 +126,8 @@ impl Words {
             (&mut self.properties, &more.properties),
             (&mut self.turns, &more.turns),
             (&mut self.adds_last, &more.adds_last),
+            (&mut self.adds, &more.adds),
+            (&mut self.fills, &more.fills),
             (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
             (&mut self.tidies, &more.tidies),
