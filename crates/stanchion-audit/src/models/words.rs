@@ -16,6 +16,8 @@ pub(crate) struct Words {
     pub(crate) creates: Vec<String>,
     /// A file is written at its end.
     pub(crate) appends: Vec<String>,
+    /// A file is read, and written at its end.
+    pub(crate) extends: Vec<String>,
     /// A key is set only if it is not there.
     pub(crate) only_new: Vec<String>,
     /// A key goes away by itself.
@@ -99,6 +101,7 @@ impl Words {
             (&mut self.locks, &more.locks),
             (&mut self.creates, &more.creates),
             (&mut self.appends, &more.appends),
+            (&mut self.extends, &more.extends),
             (&mut self.only_new, &more.only_new),
             (&mut self.expires, &more.expires),
             (&mut self.serializable, &more.serializable),

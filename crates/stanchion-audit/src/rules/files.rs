@@ -11,7 +11,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
         let replaces = how.publishes && !write.handler && !is_moved(case, write, how);
-        if how.creates || replaces || how.relative || how.deletes {
+        // What is cut off is written anew behind that.
+        if how.creates || replaces || how.relative || how.deletes || how.empties {
             continue;
         }
         let check = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|check| {
@@ -61,7 +62,9 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // What is named anew for each call is nobody else's.
         let own = Mark::Unique.begins(&resource.name);
-        if !how.whole || how.publishes || how.creates || write.early || own {
+        // Whoever locks the file itself while he writes has readers who lock it, too.
+        let locked = write.held.iter().any(|held| held.lock == resource.name && held.scope >= case.needed(Scope::Host));
+        if !how.whole || how.publishes || how.creates || write.early || own || locked {
             continue;
         }
         let is_moved = case
