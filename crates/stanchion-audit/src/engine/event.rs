@@ -285,6 +285,8 @@ pub(crate) struct Event {
     pub(crate) differs: Origins,
     /// And those that have found nothing.
     pub(crate) absent: Origins,
+    /// And those that it does not need: only what was asked behind them has let nobody through.
+    pub(crate) anything: Origins,
     /// Enclosing loops, outermost first.
     pub(crate) loops: Rc<[u32]>,
     /// Points before it at which others could run.

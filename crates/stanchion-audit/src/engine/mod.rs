@@ -373,6 +373,7 @@ impl<'p> Engine<'p> {
             equals: self.said(compared::Says::Equals),
             differs: self.said(compared::Says::Differs),
             absent: self.said(compared::Says::Absent),
+            anything: self.said(compared::Says::Anything),
             loops: same_or_new(last.map(|last| &last.loops), &here.loops),
             suspends: here.suspends,
             retried: here.retries > 0,
