@@ -1,4 +1,4 @@
-# The lock is another file, of which those who read know nothing.
+# The lock is another file, of which those who read know nothing; or it comes when the file is cut off already.
 import fcntl
 import json
 
@@ -20,3 +20,9 @@ def score(name: str, points: int) -> None:
             handle.seek(0)
             handle.truncate()  # expect: RC302
             json.dump(board, handle)
+
+
+def reset() -> None:
+    with open(BOARD, "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        json.dump({}, handle)  # expect: RC302

@@ -182,6 +182,8 @@ pub(crate) struct Write {
     pub(crate) open: Option<EventId>,
     /// No thing that somebody has to give back: a record, or what is fetched anew after some time.
     pub(crate) data: bool,
+    /// The file was opened as it was: nothing was gone before this.
+    pub(crate) keeps: bool,
     /// Nothing is left in an open file: what is written to its end then is all of it.
     pub(crate) empties: bool,
     /// Another file that is moved here.

@@ -187,6 +187,7 @@ impl Engine<'_> {
             return self.result(known);
         }
         let resource = Resource { kind: Kind::File, name: Rc::clone(&file.name), part: None, scope: Scope::Host };
+        let keeps = matches!(&**kind, "file.r+" | "file.a+");
         match known.model.how.as_deref() {
             Some("write") => {
                 let value = known.get(&known.model.value);
@@ -194,13 +195,13 @@ impl Engine<'_> {
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let extends = &**kind == "file.a+" && !self.is_empty(&resource);
                 let (appends, creates) = (extends || &**kind == "file.a", &**kind == "file.x");
-                let write = Write { whole: !appends, relative: appends, creates, constant, ..Write::default() };
+                let write = Write { whole: !appends, relative: appends, creates, constant, keeps, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
             Some("empty") => {
                 let creates = &**kind == "file.x";
-                let write = Write { whole: true, creates, constant: true, empties: true, ..Write::default() };
+                let write = Write { whole: true, creates, constant: true, keeps, empties: true, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
                 Value::null()
             }

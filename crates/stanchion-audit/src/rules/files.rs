@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Instead, Kind, Mark, Origins, Scope, What, Write};
+use crate::engine::{Event, Held, Instead, Kind, Mark, Origins, Scope, What, Write};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -63,7 +63,8 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // What is named anew for each call is nobody else's.
         let own = Mark::Unique.begins(&resource.name);
         // Whoever locks the file itself while he writes has readers who lock it, too.
-        let locked = write.held.iter().any(|held| held.lock == resource.name && held.scope >= case.needed(Scope::Host));
+        let own_lock = |held: &Held| held.lock == resource.name && held.scope >= case.needed(Scope::Host);
+        let locked = how.keeps && write.held.iter().any(own_lock);
         if !how.whole || how.publishes || how.creates || write.early || own || locked {
             continue;
         }
