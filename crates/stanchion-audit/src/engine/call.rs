@@ -237,7 +237,9 @@ impl Engine<'_> {
         self.bind_params(found, args, &scope);
         self.hoist(&found.body, &scope);
         let (held, first) = (self.here.held.len(), self.log().len());
+        let spared = self.spare();
         let flow = self.run_block(&found.body, &scope);
+        self.spared = spared;
         self.run_deferred();
         self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);
