@@ -86,9 +86,10 @@ impl Engine<'_> {
         self.absorb(place, target, sources, scope);
     }
 
-    /// Whether this is the method of a map that puts something into it.
+    /// Whether this is the method of a map that puts something into it, or goes through it.
     pub(super) fn adds(&self, object: &Object, method: &str) -> bool {
-        object.class.is_none() && Words::is_one(&self.words().adds, method)
+        let words = self.words();
+        object.class.is_none() && (Words::is_one(&words.adds, method) || Words::is_one(&words.pairs, method))
     }
 
     /// Whoever has the same object sees what is put into it.

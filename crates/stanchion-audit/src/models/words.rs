@@ -74,6 +74,8 @@ pub(crate) struct Words {
     pub(crate) adds_last: Vec<String>,
     /// Methods of maps that put what they are given into them.
     pub(crate) adds: Vec<String>,
+    /// What gives the keys of a map with their values: methods, and functions by their paths.
+    pub(crate) pairs: Vec<String>,
     /// Functions that put all that they are given into the first of it.
     pub(crate) fills: Vec<String>,
     /// Methods that tell whether something is among what they are called on.
@@ -130,6 +132,7 @@ impl Words {
             (&mut self.turns, &more.turns),
             (&mut self.adds_last, &more.adds_last),
             (&mut self.adds, &more.adds),
+            (&mut self.pairs, &more.pairs),
             (&mut self.fills, &more.fills),
             (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
