@@ -411,20 +411,21 @@ mod tests {
     #[test]
     fn what_only_tests_lead_to_is_not_severe() {
         let folder = tempfile::tempdir().unwrap();
-        let put = "import fs from 'node:fs';\nexport function put(file: string, text: string) {\n  fs.writeFileSync(file, text);\n}\n";
-        let uses = "import fs from 'node:fs';\nimport { put } from '../src/put';\nexport function uses(text: string) {\n  put('/data/a.json', text);\n  return fs.readFileSync('/data/a.json', 'utf8');\n}\n";
+        let send = "export function send(text: string) {\n  return fetch('https://api.acme.test/mails', { method: 'POST', body: text });\n}\n";
+        let uses = "import { send } from '../src/send';\nexport async function uses(text: string) {\n  for (let tries = 0; tries < 3; tries++) {\n    try { return await send(text); } catch { await new Promise((done) => setTimeout(done, 100)); }\n  }\n}\n";
         let look = |path: &str| {
             for folders in ["src", "test"] {
                 std::fs::create_dir_all(folder.path().join(folders)).unwrap();
             }
-            std::fs::write(folder.path().join("src/put.ts"), put).unwrap();
+            std::fs::write(folder.path().join("src/send.ts"), send).unwrap();
             std::fs::write(folder.path().join(path), uses).unwrap();
             let found = audit(folder.path(), &[folder.path().to_owned()], &Config::default()).unwrap();
-            let of_put = found.report.findings.into_iter().find(|finding| finding.path == "src/put.ts").unwrap();
-            (of_put.code, of_put.severity, of_put.surface)
+            let again = found.report.findings.into_iter().find(|finding| finding.code == "RC402").unwrap();
+            (again.path, again.severity, again.surface)
         };
-        assert_eq!(look("test/uses.ts"), ("RC302", Severity::Low, Surface::Test));
-        assert_eq!(look("src/uses.ts"), ("RC302", Severity::Medium, Surface::Product));
+        let send = || "src/send.ts".to_owned();
+        assert_eq!(look("test/uses.ts"), (send(), Severity::Low, Surface::Test));
+        assert_eq!(look("src/uses.ts"), (send(), Severity::High, Surface::Product));
     }
 
     #[test]

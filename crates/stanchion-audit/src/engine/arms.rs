@@ -207,6 +207,15 @@ impl Engine<'_> {
     }
 }
 
+/// Entries of maps that were put there, whatever their names are, are there again.
+pub(super) fn put_entries(made: &Assigned) {
+    for (Change { spot, before }, after) in made {
+        if before.is_none() && matches!(spot, Spot::Field(_, name) if name.starts_with('[')) {
+            spot.put(after.clone());
+        }
+    }
+}
+
 impl Engine<'_> {
     /// Behind the arms counts what those have assigned that go on. Whoever has left left it to the caller, and to nobody
     /// who comes before the end of the call.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::again::leaves;
+use super::arms::put_entries;
 use super::caught::is_refused;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
@@ -135,6 +136,10 @@ impl Engine<'_> {
         self.here.depth -= 1;
         // Where something fails, what it should have given has not been assigned.
         let tried_to = self.taken_back(changes);
+        // Unless a round before that one has.
+        if body.iter().any(|stmt| matches!(stmt.kind, StmtKind::Loop(_))) {
+            put_entries(&tried_to);
+        }
         let mut ways = vec![(flow, tried_to)];
         let path_after = self.here.path.split_off(path.min(self.here.path.len()));
         let (after, open) = (self.here.held.clone(), self.here.transaction);

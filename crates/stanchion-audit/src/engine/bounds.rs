@@ -28,6 +28,10 @@ const WORK_MOST: u32 = 3_000_000;
 /// Events of one entry point.
 const EVENTS_MOST: usize = 4_000;
 
+/// A call leaves this part of what an entry point has left to whoever called: if it leads to too much, what comes after it is
+/// still seen.
+const SPARED: u32 = 8;
+
 /// How many steps one may take of what is left for all.
 pub(super) fn share(left: u32) -> u32 {
     (left / 4).clamp(STEPS_LEAST, STEPS_MOST)
@@ -38,11 +42,26 @@ impl Engine<'_> {
     pub(super) fn step(&mut self) -> bool {
         self.steps += 1;
         self.work = self.work.saturating_add(1);
-        let enough = self.steps >= self.steps_most || self.work >= WORK_MOST;
-        let events = if self.here.early { self.early.len().saturating_sub(self.early_from) } else { self.events.len() };
-        let go = !enough && events < EVENTS_MOST;
+        let (steps, events) = if self.here.early {
+            (self.steps, self.early.len().saturating_sub(self.early_from))
+        } else {
+            (self.steps.saturating_add(self.spared.0), self.events.len().saturating_add(self.spared.1))
+        };
+        let go = steps < self.steps_most && self.work < WORK_MOST && events < EVENTS_MOST;
         self.cut |= !go;
         go
+    }
+
+    /// A call begins: gives what was spared before, to be put back at its end.
+    pub(super) fn spare(&mut self) -> (u32, usize) {
+        let before = self.spared;
+        // Functions that nothing calls have little enough.
+        if !self.here.early && self.steps_loud == 0 {
+            let (steps, events) = &mut self.spared;
+            *steps += self.steps_most.saturating_sub(self.steps.saturating_add(*steps)) / SPARED;
+            *events += EVENTS_MOST.saturating_sub(self.events.len().saturating_add(*events)) / SPARED as usize;
+        }
+        before
     }
 }
 

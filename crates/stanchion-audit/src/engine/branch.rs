@@ -6,7 +6,7 @@ use super::Engine;
 use super::absent::if_absent;
 use super::again::compared;
 use super::arms::Assigned;
-use super::compared::Asked;
+use super::compared::{Asked, Says};
 use super::exec::Flow;
 use super::frame::Flag;
 use super::value::{Origins, Scope as Vars, Value};
@@ -75,6 +75,7 @@ impl Engine<'_> {
                 self.here.transaction = if open_first == open { self.here.transaction } else { open_first };
                 // Where an arm can be left, what comes after it depends on both questions.
                 if leaves_within {
+                    self.here.said.push((Says::Anything, within.clone()));
                     self.here.guards.push(within);
                 }
                 Flow::Next

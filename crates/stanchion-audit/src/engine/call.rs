@@ -55,6 +55,11 @@ impl Engine<'_> {
         {
             self.absorb(of, value, &args, is_told, scope);
         }
+        if let (Shape::Package(path), Some(place)) = (&callee.shape, call.args.first())
+            && Words::is_one(&self.words().fills, path)
+        {
+            self.fill_with(&place.value, &args, span, scope);
+        }
         let given = args.iter().fold(callee.origins.clone(), |all, (_, arg)| all.with(&arg.origins));
         let path = self.here.path.len();
         if kept {
@@ -238,7 +243,9 @@ impl Engine<'_> {
         self.bind_params(found, args, &scope);
         self.hoist(&found.body, &scope);
         let (held, first) = (self.here.held.len(), self.log().len());
+        let spared = self.spare();
         let flow = self.run_block(&found.body, &scope);
+        self.spared = spared;
         self.run_deferred();
         self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);

@@ -19,6 +19,8 @@ pub(super) enum Says {
     Equals,
     /// Or it is anything else.
     Differs,
+    /// It may not have been asked at all, or it goes on here whatever the answer was.
+    Anything,
 }
 
 /// What the condition that is being looked at has compared with something fixed so far.

@@ -248,7 +248,7 @@ impl Engine<'_> {
                     let base = Value::of(Shape::Api(Rc::clone(api)), &of.name);
                     return Value::member(Shape::Method(Rc::new(base), word(name)), &of.name, name);
                 }
-                if name == "get" && is_table(of) || self.says_nothing(object) {
+                if name == "get" && is_table(of) || self.adds(object, name) || self.says_nothing(object) {
                     return Value::member(Shape::Method(Rc::new(of.clone()), word(name)), &of.name, name);
                 }
                 let unknown = Value::joined(&[&of.name, ".", name]).from(&of.deep_origins());

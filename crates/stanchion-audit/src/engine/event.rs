@@ -197,6 +197,10 @@ pub(crate) struct Write {
     pub(crate) data: bool,
     /// Nothing in the store refuses a second one like it.
     pub(crate) keyless: bool,
+    /// The file was opened as it was: nothing was gone before this.
+    pub(crate) keeps: bool,
+    /// Nothing is left in an open file: what is written to its end then is all of it.
+    pub(crate) empties: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
     /// The file's name derives from these.
@@ -307,6 +311,8 @@ pub(crate) struct Event {
     pub(crate) differs: Origins,
     /// And those that have found nothing.
     pub(crate) absent: Origins,
+    /// And those that it does not need: only what was asked behind them has let nobody through.
+    pub(crate) anything: Origins,
     /// Enclosing loops, outermost first.
     pub(crate) loops: Rc<[u32]>,
     /// Points before it at which others could run.

@@ -35,6 +35,19 @@ impl Engine<'_> {
     }
 }
 
+/// Each key with its value, of a map that one place fills: the key is what it was there.
+pub(super) fn pairs(of: &Value) -> Option<Value> {
+    let object = of.object().filter(|object| object.class.is_none() && object.api.is_none())?;
+    let fields = object.fields.borrow();
+    let mut all = fields.iter();
+    let (Some((name, value)), None) = (all.next(), all.next()) else { return None };
+    let key = name.strip_prefix('[')?.strip_suffix(']').filter(|key| !key.is_empty())?;
+    let pair: Rc<[Value]> = Rc::from([Value::unknown(key).from(&of.origins), value.clone()]);
+    let name = format!("{} each", of.name);
+    let pair = Value::of(Shape::List(pair), &name);
+    Some(Value::of(Shape::List(Rc::from([pair])), &name).from(&of.origins))
+}
+
 /// `of[index]`. What was put there is a connection, a lock, or the like, or nothing is known of it.
 pub(super) fn put_there(of: &Value, index: &Value) -> Value {
     let kept = of.object().and_then(|object| {

@@ -174,6 +174,7 @@ impl Engine<'_> {
         let kind = match known.model.how.as_deref() {
             _ if opened.as_deref() == Some("x") => "x",
             _ if has(&words.creates) => "x",
+            _ if has(&words.extends) => "a+",
             _ if has(&words.appends) => "a",
             _ if has(&words.updates) || has(&words.reads) && has(&words.writes) => "r+",
             Some(how) => how,
@@ -204,17 +205,25 @@ impl Engine<'_> {
             return self.result(known);
         }
         let resource = Resource { kind: Kind::File, name: Rc::clone(&file.name), part: None, scope: Scope::Host };
+        let keeps = matches!(&**kind, "file.r+" | "file.a+");
         match known.model.how.as_deref() {
             Some("write") => {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
                 let owner = value.as_ref().is_some_and(|value| is_owner(self.words(), value));
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
-                let (appends, creates) = (&**kind == "file.a", &**kind == "file.x");
                 let named = file.origins.clone();
-                let write =
-                    Write { whole: !appends, relative: appends, creates, constant, owner, named, ..Write::default() };
+                let extends = &**kind == "file.a+" && !self.is_empty(&resource);
+                let (appends, creates) = (extends || &**kind == "file.a", &**kind == "file.x");
+                let write = Write { relative: appends, creates, constant, keeps, owner, named, ..Write::default() };
+                let write = Write { whole: !appends, ..write };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
+                Value::null()
+            }
+            Some("empty") => {
+                let creates = &**kind == "file.x";
+                let write = Write { whole: true, creates, constant: true, keeps, empties: true, ..Write::default() };
+                self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
                 Value::null()
             }
             _ => {
@@ -222,6 +231,12 @@ impl Engine<'_> {
                 Value::unknown(format_args!("content of {}", file.name)).from(&Origins::one(id))
             }
         }
+    }
+
+    /// Whether this call has cut an open file off before.
+    fn is_empty(&self, file: &Resource) -> bool {
+        let same = |event: &&Event| event.resource.as_ref() == Some(file);
+        self.log().iter().filter(same).any(|event| matches!(&event.what, What::Write(how) if how.empties))
     }
 }
 

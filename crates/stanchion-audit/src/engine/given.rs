@@ -9,8 +9,11 @@ use super::eval::template;
 use super::fields::LIST_MOST;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Here};
-use crate::hir::{Expr, ExprKind, Language};
+use crate::hir::{Expr, ExprKind, Language, Span};
 use crate::models::Words;
+
+/// Whatever is in a map under names that nobody knows.
+const INSIDE: &str = "[]";
 
 impl Engine<'_> {
     /// Whether what it is given runs by itself.
@@ -67,7 +70,14 @@ impl Engine<'_> {
 
     /// `list.push(x)`: what a thing nobody knows is given may be part of it from now on. A thing that all calls share and that
     /// is asked for an answer, such as a pattern, mostly gives one and keeps nothing.
-    pub(super) fn absorb(&mut self, place: &Expr, value: &Value, args: &Args, is_told: bool, scope: &Rc<Vars>) {
+    pub(super) fn absorb(
+        &mut self,
+        place: &Expr,
+        value: &Value,
+        args: &[(Option<Rc<str>>, Value)],
+        is_told: bool,
+        scope: &Rc<Vars>,
+    ) {
         let asked = !is_told && matches!(value.shape, Shape::Unknown | Shape::Method(..));
         let collects = matches!(&value.shape, Shape::Api(kind) if &**kind == super::memory::COLLECTION);
         if !collects && !matches!(value.shape, Shape::Unknown | Shape::List(_) | Shape::Object(_) | Shape::Method(..)) {
@@ -77,6 +87,7 @@ impl Engine<'_> {
         if given.is_empty() || given.iter().all(|origin| value.origins.contains(origin)) {
             return;
         }
+        self.put_inside(value, &given);
         match &place.kind {
             ExprKind::Name(name) => {
                 if let Some((binding, shared)) = self.find(scope, name)
@@ -98,6 +109,32 @@ impl Engine<'_> {
         }
     }
 
+    /// `Object.assign(target, …sources)`: fields that are known are set, and the rest may be any part of it from now on.
+    pub(super) fn fill_with(&mut self, place: &Expr, args: &Args, span: Span, scope: &Rc<Vars>) {
+        let Some(((_, target), sources)) = args.split_first() else { return };
+        for (_, source) in sources {
+            let Some(object) = source.object().filter(|object| object.class.is_none()) else { continue };
+            let fields = object.fields.borrow().clone();
+            fields.iter().for_each(|(name, value)| self.set_field(target, name, value, span));
+        }
+        self.absorb(place, target, sources, true, scope);
+    }
+
+    /// Whether this is the method of a map that puts something into it, or goes through it.
+    pub(super) fn adds(&self, object: &Object, method: &str) -> bool {
+        let words = self.words();
+        object.class.is_none() && (Words::is_one(&words.adds, method) || Words::is_one(&words.pairs, method))
+    }
+
+    /// Whoever has the same object sees what is put into it.
+    fn put_inside(&mut self, value: &Value, given: &Origins) {
+        if let Some(object) = value.object().filter(|object| object.class.is_none()) {
+            let old = object.fields.borrow().get(INSIDE).cloned();
+            let part = old.unwrap_or_else(|| Value::joined(&[&value.name, INSIDE]));
+            self.add_to_field(object, INSIDE, part.from(given));
+        }
+    }
+
     /// What is given by reference derives from this now.
     pub(super) fn fill(&mut self, place: &Expr, origins: &Origins, scope: &Rc<Vars>) {
         if origins.is_empty() {
@@ -112,7 +149,7 @@ impl Engine<'_> {
                     // Whoever has the same map sees it.
                     if let Some(object) = found.value.object() {
                         let part = Value::unknown(format_args!("{name}[]")).from(origins);
-                        self.add_to_field(object, "[]", part);
+                        self.add_to_field(object, INSIDE, part);
                     }
                     let filled = if constant { Value::unknown(name) } else { found.value };
                     self.add_to_variable(scope, name, &filled.from(origins));

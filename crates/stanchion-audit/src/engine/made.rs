@@ -6,6 +6,7 @@ use super::Engine;
 use super::call::Args;
 use super::either::any_function;
 use super::event::What;
+use super::fields::pairs;
 use super::known::Known;
 use super::name::{joined, word};
 use super::value::{Object, Origins, Shape, Value};
@@ -16,6 +17,11 @@ impl Engine<'_> {
     pub(super) fn call_package(&mut self, path: &str, args: Args, is_new: bool, span: Span) -> Value {
         let language = self.language(self.file());
         let models = self.models;
+        if let ([(None, of)], true) = (&args[..], Words::is_one(&self.words().pairs, path))
+            && let Some(pairs) = pairs(of)
+        {
+            return pairs;
+        }
         let usual = models.package(language, path);
         let (package, name) = usual.rsplit_once('.').unwrap_or(("", usual));
         let package = models.package(language, package);
@@ -116,6 +122,12 @@ impl Engine<'_> {
         {
             self.give_back(&Rc::clone(lock), true, span);
             return Value::null();
+        }
+        if args.is_empty()
+            && Words::is_one(&self.words().pairs, name)
+            && let Some(pairs) = pairs(of)
+        {
+            return pairs;
         }
         if let Some(back) = self.of_function(of, name, &args, span) {
             return back;

@@ -185,6 +185,8 @@ pub(crate) struct Engine<'p> {
     steps_most: u32,
     /// And how many as soon as it does something outside of memory.
     steps_loud: u32,
+    /// Steps and events that the calls around have left to those who called.
+    spared: (u32, usize),
     /// A file's share of [`PROGRAM_STEPS`], and what is left of all shares for loading.
     file_steps: u32,
     early_left: u32,
@@ -295,6 +297,7 @@ impl<'p> Engine<'p> {
             steps: 0,
             steps_most: STEPS_MOST,
             steps_loud: 0,
+            spared: (0, 0),
             file_steps,
             early_left,
             deep: 0,
@@ -384,6 +387,7 @@ impl<'p> Engine<'p> {
             equals: self.said(compared::Says::Equals),
             differs: self.said(compared::Says::Differs),
             absent: self.said(compared::Says::Absent),
+            anything: self.said(compared::Says::Anything),
             loops: same_or_new(last.map(|last| &last.loops), &here.loops),
             suspends: here.suspends,
             retried: here.retries > 0,

@@ -16,6 +16,8 @@ pub(crate) struct Words {
     pub(crate) creates: Vec<String>,
     /// A file is written at its end.
     pub(crate) appends: Vec<String>,
+    /// A file is read, and written at its end.
+    pub(crate) extends: Vec<String>,
     /// A key is set only if it is not there.
     pub(crate) only_new: Vec<String>,
     /// A key goes away by itself.
@@ -76,6 +78,12 @@ pub(crate) struct Words {
     pub(crate) adds_last: Vec<String>,
     /// Methods that make one text of a list of texts, with another one between them.
     pub(crate) joins: Vec<String>,
+    /// Methods of maps that put what they are given into them.
+    pub(crate) adds: Vec<String>,
+    /// What gives the keys of a map with their values: methods, and functions by their paths.
+    pub(crate) pairs: Vec<String>,
+    /// Functions that put all that they are given into the first of it.
+    pub(crate) fills: Vec<String>,
     /// Methods that tell whether something is among what they are called on.
     pub(crate) has: Vec<String>,
     /// Methods that change nothing any more if they are called again.
@@ -101,6 +109,7 @@ impl Words {
             (&mut self.locks, &more.locks),
             (&mut self.creates, &more.creates),
             (&mut self.appends, &more.appends),
+            (&mut self.extends, &more.extends),
             (&mut self.only_new, &more.only_new),
             (&mut self.expires, &more.expires),
             (&mut self.serializable, &more.serializable),
@@ -131,6 +140,9 @@ impl Words {
             (&mut self.turns, &more.turns),
             (&mut self.adds_last, &more.adds_last),
             (&mut self.joins, &more.joins),
+            (&mut self.adds, &more.adds),
+            (&mut self.pairs, &more.pairs),
+            (&mut self.fills, &more.fills),
             (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
             (&mut self.tidies, &more.tidies),

@@ -1,7 +1,7 @@
 //! RC301 - RC304: files.
 
 use super::{Case, Hit};
-use crate::engine::{Event, Instead, Kind, Mark, Origins, Resource, Scope, What, Write};
+use crate::engine::{Event, Held, Instead, Kind, Mark, Origins, Resource, Scope, What, Write};
 
 /// RC301: asked first, then done.
 pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -11,7 +11,8 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // Who finds it removed already has what he wanted; for locks see RC208.
         // What is moved into place replaces what is there, unless it was to be there for the first time.
         let replaces = how.publishes && !is_moved(case, write, how);
-        if how.creates || how.relative || how.deletes || is_of_new_row(case, how) {
+        // What is cut off is written anew behind that.
+        if how.creates || how.relative || how.deletes || how.empties || is_of_new_row(case, how) {
             continue;
         }
         if let Some(listed) = next_name(case, write, how) {
@@ -126,7 +127,10 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
         // What is named anew for each call is nobody else's.
         let own = Mark::Unique.begins(&resource.name);
-        if !how.whole || how.publishes || how.creates || write.early || own {
+        // Whoever locks the file itself while he writes has readers who lock it, too.
+        let own_lock = |held: &Held| held.lock == resource.name && held.scope >= case.needed(Scope::Host);
+        let locked = how.keeps && write.held.iter().any(own_lock);
+        if !how.whole || how.publishes || how.creates || write.early || own || locked {
             continue;
         }
         let is_moved = case

@@ -41,7 +41,8 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
         // What is written only where nothing is has nothing to lose: see RC301. Who has found something, or has only asked for
         // its time or size, is not there.
         let absent = |read: &&Event| {
-            let missed = write.guards.iter().filter(|id| !write.present.contains(*id));
+            let passed = |id: EventId| write.present.contains(id) || write.anything.contains(id);
+            let missed = write.guards.iter().filter(|id| !passed(*id));
             let mut looks = missed.filter_map(|id| case.trace.event(id));
             !looks.any(|e| e.id > read.id && matches!(e.what, What::Check) && e.resource == write.resource)
         };
