@@ -1,6 +1,5 @@
 //! Calls: of functions of the program, of methods, of what models know, and of what nobody knows.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::eval::is_javascript;
@@ -9,7 +8,7 @@ use super::exec::Flow;
 use super::name::{called, word};
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, CALLS_DEEP, Engine, Frame, Site};
-use crate::hir::{Call, Expr, ExprKind, Function, Language, Span};
+use crate::hir::{Call, Expr, ExprKind, Language, Span};
 use crate::models::Words;
 
 /// Arguments with their keywords.
@@ -310,56 +309,6 @@ impl Engine<'_> {
             self.eval(&expr, &scope);
         }
         self.here.always -= 1;
-    }
-
-    fn bind_params(&mut self, function: &Function, args: Args, scope: &Rc<Vars>) {
-        let depth = self.here.depth;
-        let mut rest: Vec<Value> = Vec::new();
-        let (mut named, mut positional): (BTreeMap<Rc<str>, Value>, Vec<Value>) = Default::default();
-        for (name, value) in args {
-            match name {
-                Some(name) => drop(named.insert(name, value)),
-                None => positional.push(value),
-            }
-        }
-        let mut positional = positional.into_iter();
-        for param in &function.params {
-            if param.is_rest {
-                rest.extend(positional.by_ref());
-                rest.extend(std::mem::take(&mut named).into_values());
-                let list = Value::of(Shape::List(std::mem::take(&mut rest).into()), "$rest");
-                self.assign(&param.pattern, &list, scope, true);
-                continue;
-            }
-            let by_name = match &param.pattern {
-                crate::hir::Pattern::Name(name) => named.remove(name.as_str()),
-                _ => None,
-            };
-            let given = by_name.or_else(|| positional.next());
-            let mut value = match (given, &param.default) {
-                (Some(given), _) => given,
-                (None, Some(default)) => self.eval(default, scope),
-                (None, None) => match &param.pattern {
-                    crate::hir::Pattern::Name(name) => Value::joined(&["$", name]),
-                    _ => Value::unknown("$argument"),
-                },
-            };
-            if matches!(value.shape, Shape::Unknown)
-                && let Some(object) = param.type_text.as_deref().and_then(|text| self.typed(self.file(), text))
-            {
-                value = object.from(&value.origins);
-            }
-            if matches!(value.shape, Shape::Unknown)
-                && let Some(kind) = param.type_text.as_deref().and_then(|text| self.declared(self.file(), text))
-            {
-                value.shape = Shape::Api(kind.name.as_str().into());
-            }
-            match &param.pattern {
-                // A parameter hides what has its name outside.
-                crate::hir::Pattern::Name(name) => scope.declare(name, value, depth),
-                pattern => self.bind(pattern, &value, scope),
-            }
-        }
     }
 
     /// `yield`: in a context manager, the block of the `with` runs here.

@@ -40,6 +40,7 @@ mod mark;
 mod memory;
 mod name;
 mod object;
+mod params;
 mod promise;
 mod query;
 mod receiver;
@@ -48,6 +49,7 @@ mod row;
 mod run;
 mod switch;
 mod table;
+mod trace;
 mod undo;
 mod value;
 mod with;
@@ -67,85 +69,14 @@ pub(crate) use self::fields::Made;
 use self::frame::{AtYield, Chain, Frame};
 pub(crate) use self::instead::Instead;
 pub(crate) use self::mark::{Mark, plain};
+use self::trace::EARLY;
+pub(crate) use self::trace::{Entry, Root, Trace};
 use self::undo::Undo;
-use self::value::{Closure, Fields, Scope as Vars, Value};
 pub(crate) use self::value::{EventId, Origins};
+use self::value::{Fields, Scope as Vars, Value};
 use crate::hir::{ClassId, FunctionId, Language, Module, Span};
 use crate::models::Models;
 use crate::program::Program;
-
-/// How code comes to run concurrently with itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Entry {
-    Tool,
-    Route,
-    Consumer,
-    Timer,
-    Hook,
-    /// Nobody here calls it; others may.
-    Loose,
-}
-
-/// A function that is run from outside.
-#[derive(Debug, Clone)]
-pub(crate) struct Root {
-    pub(crate) entry: Entry,
-    /// The tool's or route's name.
-    pub(crate) name: Rc<str>,
-    pub(crate) site: Site,
-    /// The file whose code registered it, whoever it has called for that.
-    by: usize,
-    /// What its author says of it: `readOnlyHint` and so on.
-    pub(crate) hints: BTreeMap<&'static str, bool>,
-    function: Rc<Closure>,
-    /// What is called: the function, with what its decorators put around it.
-    handler: Value,
-    /// Loading a file registers it, whoever looks at that file.
-    early: bool,
-}
-
-impl Root {
-    /// The function that is run: its file, and which one there.
-    pub(crate) fn handles(&self) -> (usize, FunctionId) {
-        (self.function.file, self.function.function)
-    }
-}
-
-/// What one entry point does.
-#[derive(Debug)]
-pub(crate) struct Trace {
-    pub(crate) root: Root,
-    events: Vec<Event>,
-    early: Rc<Vec<Event>>,
-    /// From here on functions run that it has given back.
-    call_end: EventId,
-    /// Objects that it makes with all their fields.
-    pub(crate) made: Vec<Made>,
-    /// Something was left out because it was too much.
-    pub(crate) cut: bool,
-}
-
-impl Trace {
-    /// What the entry point does, in order.
-    pub(crate) fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
-        match id.checked_sub(EARLY) {
-            Some(early) => self.early.get(early as usize),
-            None => self.events.get(id as usize),
-        }
-    }
-
-    /// Whether the first is of the call, and the other of a function that the call gave back, for somebody to call later.
-    pub(crate) fn is_later(&self, first: &Event, other: &Event) -> bool {
-        first.id < self.call_end && (self.call_end..EARLY).contains(&other.id)
-    }
-}
-
-/// Events of loading are numbered from here: they belong to all traces.
-const EARLY: EventId = 1 << 30;
 
 /// Runs the entry points of a few files, one file after the other. What it has loaded for one is there for the next, as it
 /// was loaded: files that stand together mostly import the same ones.

@@ -5,8 +5,10 @@ mod fencing;
 mod files;
 mod given_back;
 mod handlers;
+mod hit;
 mod inserts;
 mod joint;
+mod learned;
 mod locks;
 mod lost;
 mod mutexes;
@@ -16,10 +18,13 @@ mod retries;
 mod rows;
 mod saved;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::{Event, EventId, Kind, Made, Mark, Scope, Site, Trace, What, Write};
+use self::hit::FRAMES_MOST;
+pub(crate) use self::hit::Hit;
+pub(crate) use self::learned::Learned;
+use crate::engine::{Event, EventId, Kind, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
 use crate::program::Program;
 use crate::schema::Schema;
@@ -46,168 +51,6 @@ impl Facts {
         Self { deployment: deployment.max(Scope::Process), alone, because: because.to_owned(), schema }
     }
 }
-
-/// What all traces together say; it is known only when the last one has been judged.
-#[derive(Debug, Default)]
-pub(crate) struct Learned {
-    /// Files that something reads.
-    read: BTreeSet<(Option<usize>, String)>,
-    /// Names, as [`like`] has them, of keys that are set only if they are not there.
-    locks: BTreeSet<String>,
-    /// And of locks that are given back or prolonged somewhere.
-    released: BTreeSet<String>,
-    /// What tests read: nobody reads it while it is written.
-    tested: BTreeSet<(Option<usize>, String)>,
-    /// How files are written or removed: the place, if it writes the same each time.
-    written: BTreeMap<(Option<usize>, String), BTreeSet<Option<Site>>>,
-    /// Fields of one object: the path of a file, and what was read from it when the object was made.
-    kept: BTreeMap<(String, String), Site>,
-}
-
-impl Learned {
-    /// What a trace says to others.
-    pub(crate) fn learn(&mut self, trace: &Trace, is_test: impl Fn(usize) -> bool) {
-        for event in trace.events() {
-            match &event.what {
-                What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
-                What::Release { lock, .. } | What::Renew { lock, .. } => drop(self.released.insert(like(lock))),
-                _ => {}
-            }
-            let Some(r) = event.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
-            let name = known_in(&r.name, event.site.file);
-            if let What::Write(how) = &event.what {
-                let same = how.is_same() && event.deps.is_empty();
-                self.written.entry(name).or_default().insert(same.then_some(event.site));
-            } else if matches!(event.what, What::Read { .. }) {
-                let read = if is_test(event.site.file) { &mut self.tested } else { &mut self.read };
-                read.insert(name);
-                read.extend(filled(&r.name, event.site.file));
-                trace.made.iter().for_each(|made| self.learn_made(made, event, &r.name));
-            }
-        }
-    }
-
-    /// Whoever makes an object with the path of a file that he has read: the object's methods know the file by its field.
-    fn learn_made(&mut self, made: &Made, read: &Event, path: &str) {
-        for (field, value) in made {
-            // The path itself, or a part of the settings that the maker was given.
-            let given = value.name.starts_with('$') || value.object().is_some_and(|object| object.class.is_some());
-            let is_part = |rest: &&str| rest.is_empty() || given && rest.starts_with('.');
-            let Some(rest) = path.strip_prefix(&*value.name).filter(is_part) else { continue };
-            let file = format!("{field}{rest}");
-            for (content, _) in made.iter().filter(|(_, value)| value.deep_origins().contains(read.id)) {
-                self.kept.entry((file.clone(), content.to_string())).or_insert(read.site);
-            }
-            self.read.insert((None, file));
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        self.read.extend(other.read);
-        self.tested.extend(other.tested);
-        for (name, sites) in other.written {
-            self.written.entry(name).or_default().extend(sites);
-        }
-        self.locks.extend(other.locks);
-        self.released.extend(other.released);
-        for (fields, read) in other.kept {
-            self.kept.entry(fields).or_insert(read);
-        }
-    }
-
-    /// Whether a hit of a rule stands that depends on what the rest of the program does.
-    pub(crate) fn bears_out(&self, hit: &mut Hit, is_test: impl Fn(usize) -> bool) -> bool {
-        match hit.code {
-            "RC107" if hit.read.is_none() => {
-                let mut kept = hit.memory.iter();
-                hit.read = kept.find_map(|memory| self.kept.get(&(hit.resource.clone(), memory.clone()))).copied();
-                hit.read.is_some()
-            }
-            // What nobody gives back is a mark that is meant to stay.
-            "RC203" => self.released.contains(&like(&hit.resource)),
-            "RC204" => self.locks.contains(&like(&hit.resource)),
-            // Nobody sees half of what nobody reads.
-            "RC108" | "RC302" => {
-                let names = || {
-                    let family = filled(&hit.resource, hit.write.file);
-                    std::iter::once(known_in(&hit.resource, hit.write.file)).chain(family)
-                };
-                names().any(|name| self.read.contains(&name))
-                    || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name))
-            }
-            // Whoever comes second writes the same, and nobody has written anything else or works with it. What was given
-            // may be anybody's.
-            "RC301" if hit.same => {
-                let name = known_in(&hit.resource, hit.write.file);
-                let elsewhere = |sites: &BTreeSet<Option<Site>>| sites.iter().any(|site| *site != Some(hit.write));
-                name.0.is_some() || self.read.contains(&name) || self.written.get(&name).is_some_and(elsewhere)
-            }
-            _ => true,
-        }
-    }
-}
-
-/// Something that a rule found.
-#[derive(Debug, Clone)]
-pub(crate) struct Hit {
-    pub(crate) code: &'static str,
-    pub(crate) read: Option<Site>,
-    pub(crate) window: Option<Site>,
-    pub(crate) write: Site,
-    pub(crate) resource: String,
-    pub(crate) scope: Scope,
-    /// 0 low, 1 medium, 2 high.
-    pub(crate) sure: u8,
-    pub(crate) message: String,
-    pub(crate) why: String,
-    /// Where the two are put together, if not where they stand: the calls that lead to the read and to the write.
-    pub(crate) calls: Vec<(Site, Site)>,
-    /// Calls on the ways from there to the read and to the write.
-    pub(crate) frames: BTreeSet<Site>,
-    /// Other lines that the same calls come to: of the read and of the write.
-    pub(crate) others: Vec<(Option<Site>, Site)>,
-    /// Where it is told.
-    pub(crate) at: Site,
-    /// Things in memory that were written, if it depends on where they come from.
-    pub(crate) memory: Vec<String>,
-    /// The files with the functions from outside that lead to it.
-    pub(crate) by: BTreeSet<usize>,
-    /// What is written there is the same each time.
-    pub(crate) same: bool,
-}
-
-impl Hit {
-    /// The lines that read, in the order in which they are come to: where the read is called, then where it is done.
-    pub(crate) fn reads(&self) -> Vec<Site> {
-        let done = self.read.into_iter().chain(self.others.iter().filter_map(|(read, _)| *read));
-        each_once(self.calls.iter().map(|(read, _)| *read).chain(done))
-    }
-
-    /// And those that write.
-    pub(crate) fn writes(&self) -> Vec<Site> {
-        let done = std::iter::once(self.write).chain(self.others.iter().map(|(_, write)| *write));
-        each_once(self.calls.iter().map(|(_, write)| *write).chain(done))
-    }
-
-    /// Another way to the same two lines.
-    pub(crate) fn comes_also_by(&mut self, frames: BTreeSet<Site>, by: &BTreeSet<usize>) {
-        self.by.extend(by);
-        for frame in frames {
-            if self.frames.len() == FRAMES_MOST {
-                return;
-            }
-            self.frames.insert(frame);
-        }
-    }
-}
-
-fn each_once(sites: impl Iterator<Item = Site>) -> Vec<Site> {
-    let mut seen = BTreeSet::new();
-    sites.filter(|site| seen.insert(*site)).collect()
-}
-
-/// Calls between that a hit knows: code that calls itself has any number.
-const FRAMES_MOST: usize = 64;
 
 type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 
@@ -251,36 +94,6 @@ pub(crate) struct Case<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) facts: &'a Facts,
     pub(crate) program: &'a Program,
-}
-
-/// Where a name means one thing: a parameter's name says something in its own file only.
-pub(crate) fn known_in(name: &str, file: usize) -> (Option<usize>, String) {
-    let bytes = name.as_bytes();
-    let mut params = name.match_indices('$').filter(|(at, _)| {
-        let after = bytes.get(at + 1).is_some_and(|c| c.is_ascii_alphabetic() || *c == b'_');
-        after && at.checked_sub(1).and_then(|before| bytes.get(before)) != Some(&b'.')
-    });
-    (params.next().map(|_| file), name.to_owned())
-}
-
-/// A name with holes, whatever is put into them: one file reads and writes the same family of files.
-pub(crate) fn filled(name: &str, file: usize) -> Option<(Option<usize>, String)> {
-    let short = name.contains('{').then(|| like(name))?;
-    short.contains('/').then_some((Some(file), short))
-}
-
-/// A name without what is put into it: the same in every function.
-pub(crate) fn like(name: &str) -> String {
-    let (mut short, mut depth) = (String::new(), 0_u32);
-    for c in name.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => short.push(c),
-            _ => {}
-        }
-    }
-    if short.starts_with('$') && !name.contains('{') { "$".to_owned() } else { short }
 }
 
 /// All that is wrong in a trace, if [`Learned::bears_out`] says so in the end.
@@ -435,27 +248,4 @@ fn frames(read: &Event, write: &Event) -> BTreeSet<Site> {
     let way =
         |event: &Event| -> Vec<Site> { event.stack.iter().skip(same).rev().take(FRAMES_MOST / 2).copied().collect() };
     way(read).into_iter().chain(way(write)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_the_same_whatever_is_put_into_it() {
-        assert_eq!(like("lock:${$name}"), like("lock:${$job.id}"));
-        assert_eq!(like("$key"), like("$k"));
-        assert_ne!(like("lock:${$name}"), like("session:${$name}"));
-        assert_eq!(like("a}b{c"), "ab");
-    }
-
-    #[test]
-    fn a_parameter_names_a_file_in_its_own_file_only() {
-        let known = |name: &str| known_in(name, 3).0;
-        assert_eq!(known("$path"), Some(3));
-        assert_eq!(known("/data/${$name}.json"), Some(3));
-        assert_eq!(known("Store.$path"), None);
-        assert_eq!(known("/data/notes.json"), None);
-        assert_eq!(known("costs $"), None);
-    }
 }
