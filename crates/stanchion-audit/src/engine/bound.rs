@@ -258,9 +258,12 @@ impl Bound {
     /// What columns are set to, as it is named, and whether that is the same for every caller but for the time.
     pub(super) fn set_to(&self, statement: &Statement) -> Vec<(Rc<str>, String, bool)> {
         let to = |set: &Assignment| {
-            let name = self.name(&set.operand);
+            // An upsert mostly sets what it would have inserted.
+            let inserted = statement.insert.iter().find(|(column, _)| names(&set.operand, column));
+            let operand = inserted.map_or(&set.operand, |(_, operand)| operand);
+            let name = self.name(operand);
             let is_given = name.replace("${", "").contains('$') || name == "?" || Mark::Random.is_in(&name);
-            let is_same = !is_given && self.origins(&set.operand).is_empty();
+            let is_same = !is_given && self.origins(operand).is_empty();
             (set.column.as_str().into(), name, is_same)
         };
         statement.set.iter().map(to).collect()

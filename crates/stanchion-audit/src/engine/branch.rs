@@ -48,11 +48,14 @@ impl Engine<'_> {
         let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
         // What an inner question asks may come from the caller: it guards nothing, but its arm was left.
         let (mut leaves_within, arms) = (false, self.here.path.len() + 1);
+        let mut around = Vec::new();
         let mut arm = |engine: &mut Self, body: &[Stmt]| {
             let flow = engine.block(body, scope);
             let inner = engine.here.guards.get(own..).filter(|inner| flow == Flow::Next && !inner.is_empty());
             leaves_within |= inner.is_some() || flow == Flow::Next && engine.here.path.len() > arms;
             within = inner.into_iter().flatten().fold(within.clone(), |all, one| all.with(one));
+            let inner = engine.here.conditions.split_off((conditions + 1).min(engine.here.conditions.len()));
+            around.extend(inner.into_iter().filter(|_| flow == Flow::Next));
             flow
         };
         let (first, one) = self.either(branch, first_arm, &guard, fails == Some(0), |engine| arm(engine, then));
@@ -75,6 +78,7 @@ impl Engine<'_> {
                 self.here.transaction = if open_first == open { self.here.transaction } else { open_first };
                 // Where an arm can be left, what comes after it depends on both questions.
                 if leaves_within {
+                    self.here.conditions.append(&mut around);
                     self.here.said.push((Says::Anything, within.clone()));
                     self.here.guards.push(within);
                 }

@@ -211,6 +211,7 @@ impl Engine<'_> {
     fn call_with(&mut self, closure: &Rc<Closure>, args: Args, site: Site, at_yield: Option<AtYield>) -> Value {
         let Closure { file, function, .. } = **closure;
         let given = self.given.take();
+        let is_all = given.as_ref().is_some_and(|given| given.all);
         let Some(found) = self.module(file).functions.get(function) else { return Value::unknown("$") };
         let again = self.frames.iter().filter(|frame| (frame.file, frame.function) == (file, function)).count();
         if self.frames.len() >= CALLS_DEEP || again > 1 || !self.step() {
@@ -239,7 +240,7 @@ impl Engine<'_> {
         let (conditions, asking) = (self.here.conditions.len(), std::mem::take(&mut self.here.asking));
         let deciding = std::mem::take(&mut self.here.deciding);
         let (path, guards, depth) = (self.here.path.len(), self.here.guards.len(), self.here.depth);
-        self.bind_params(found, args, &scope);
+        self.bind_params(found, args, is_all, &scope);
         self.hoist(&found.body, &scope);
         let (held, first) = (self.here.held.len(), self.log().len());
         let spared = self.spare();

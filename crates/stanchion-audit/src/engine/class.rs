@@ -61,9 +61,10 @@ impl Engine<'_> {
         self.language(file) == Language::Go && self.module(file).classes.get(class).is_some_and(is_empty)
     }
 
-    /// A class method's first parameter is the class it was taken from, not an object.
-    fn is_of_class(&self, file: usize, function: usize) -> bool {
-        self.language(file) == Language::Python
+    /// A class method's first parameter is the class it was taken from, not an object, and so is a static method's `this`.
+    pub(super) fn is_of_class(&self, file: usize, function: usize) -> bool {
+        let language = self.language(file);
+        (language == Language::Python || is_javascript(language))
             && self.module(file).functions.get(function).is_some_and(|function| function.is_static)
     }
 

@@ -5,18 +5,30 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
+use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::{Arg, Arm, Expr, ExprKind, Function, Param, Pattern, Text};
 
 /// Conditions inside of conditions.
 const DEEP: u32 = 8;
 
+/// What is known of the arguments of a call, as they are written.
+pub(super) struct Given {
+    /// Which of them are constants.
+    constants: Vec<bool>,
+    /// There are no others.
+    pub(super) all: bool,
+}
+
 impl Engine<'_> {
     /// Which of these arguments are the same in every run of this call: constants as they are written, and parameters for
     /// which the present function was given such.
-    pub(super) fn constants_among(&self, args: &[Arg]) -> Vec<bool> {
+    pub(super) fn constants_among(&self, args: &[Arg]) -> Given {
         let known = args.iter().take_while(|arg| !matches!(arg.value.kind, ExprKind::Spread(_)));
-        known.map(|arg| is_literal(&arg.value) || self.is_constant(&arg.value)).collect()
+        let constants: Vec<bool> = known.map(|arg| is_literal(&arg.value) || self.is_constant(&arg.value)).collect();
+        // Only JavaScript can be called with less than it asks for: the rest is `undefined`.
+        let all = constants.len() == args.len() && is_javascript(self.language(self.file()));
+        Given { constants, all }
     }
 
     fn is_constant(&self, expr: &Expr) -> bool {
@@ -73,6 +85,12 @@ impl Engine<'_> {
         }
     }
 
+    /// `path ?? DEFAULT`, where the caller has given no path.
+    pub(super) fn is_left_out(&mut self, expr: &Expr, value: &Value) -> bool {
+        let is = matches!(value.shape, Shape::Null) && self.is_constant(expr);
+        self.chosen(is.then_some(())).is_some()
+    }
+
     /// The value of a constant as it is written, or of a parameter that is one here.
     fn constant_of(&self, expr: &Expr, scope: &Rc<Vars>) -> Option<Value> {
         Some(match &expr.kind {
@@ -103,8 +121,8 @@ impl Engine<'_> {
     }
 
     /// Parameters that are constants in this call. Those that are not given have the value that is written for them.
-    pub(super) fn constants_of(function: &Function, args: &Args, given: Option<Vec<bool>>) -> Vec<Text> {
-        let Some(given) = given else { return Vec::new() };
+    pub(super) fn constants_of(function: &Function, args: &Args, given: Option<Given>) -> Vec<Text> {
+        let Some(Given { constants: given, all }) = given else { return Vec::new() };
         let given: Vec<_> = args.iter().map(|(name, _)| name).zip(given.into_iter().chain(repeat(false))).collect();
         let mut in_order = given.iter().filter(|(name, _)| name.is_none());
         let mut is_one = |param: &Param| {
@@ -115,7 +133,7 @@ impl Engine<'_> {
             let by_name = given.iter().find(|(keyword, _)| keyword.as_deref() == Some(name));
             let constant = match by_name.or_else(|| in_order.next()) {
                 Some((_, constant)) => *constant,
-                None => param.default.as_ref().is_some_and(is_literal),
+                None => param.default.as_ref().map_or(all, is_literal),
             };
             constant.then(|| name.clone())
         };

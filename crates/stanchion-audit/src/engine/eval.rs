@@ -303,13 +303,16 @@ impl Engine<'_> {
     }
 
     fn binary_expr(&mut self, op: &str, left: &Expr, right: &Expr, scope: &Rc<Vars>) -> Value {
-        let chooses = matches!(op, "&&" | "||" | "??");
+        let (chooses, written) = (matches!(op, "&&" | "||" | "??"), left);
         let left = if chooses { self.asked(left, scope) } else { self.eval(left, scope) };
         match op {
             "&&" | "||" | "??" => {
                 // `exists and not overwrite`, where the caller has said to overwrite: nothing depends on it.
                 if op == "&&" && self.here.asking > 0 && self.is_refused_by_caller(right, scope) {
                     return Value::of(Shape::Bool(false), "false");
+                }
+                if op != "&&" && self.is_left_out(written, &left) {
+                    return self.eval(right, scope);
                 }
                 let guard = left.deep_origins();
                 let branch = self.new_branch();

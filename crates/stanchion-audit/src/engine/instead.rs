@@ -102,7 +102,7 @@ impl Engine<'_> {
             }
             ExprKind::List(items) => items.is_empty(),
             ExprKind::Object { fields, .. } => fields.iter().all(|(name, value)| {
-                is_constant(value) || self.nothing(value, scope, deep) || name.is_none() && self.is_form(value, scope)
+                self.is_default(value, scope, deep) || name.is_none() && self.is_form(value, scope)
             }),
             ExprKind::Str(text) => matches!(text.trim(), "[]" | "{}" | ""),
             ExprKind::Unary { of, .. } => self.nothing(of, scope, deep),
@@ -120,6 +120,9 @@ impl Engine<'_> {
                     || matches!(&call.callee.kind, ExprKind::Member { of, name }
                         if Words::is_one(&self.words().copies, name) && self.is_form(of, scope))
             }
+            ExprKind::Call(call) if self.makes_own(&call.callee, scope) => {
+                call.args.iter().all(|arg| self.is_default(&arg.value, scope, deep))
+            }
             ExprKind::Call(call) => match (&call.args[..], path_of(&call.callee)) {
                 ([of], Some(path)) if Words::is_one(&self.words().copies, &path) => {
                     self.nothing(&of.value, scope, deep) || self.is_form(&of.value, scope)
@@ -128,6 +131,29 @@ impl Engine<'_> {
             },
             _ => false,
         }
+    }
+
+    /// What stands in the code, or only says what time it is: nothing of what was stored.
+    fn is_default(&mut self, value: &Expr, scope: &Rc<Vars>, deep: u32) -> bool {
+        match &value.kind {
+            ExprKind::List(items) => items.iter().all(|item| self.is_default(item, scope, deep)),
+            _ => is_constant(value) || self.is_clock(value, scope) || self.nothing(value, scope, deep),
+        }
+    }
+
+    /// `new Date().toISOString()`, `time.time()`.
+    fn is_clock(&mut self, value: &Expr, scope: &Rc<Vars>) -> bool {
+        let ExprKind::Call(call) = &value.kind else { return false };
+        let Some(path) = path_of(&call.callee) else { return false };
+        let of = path.split('.').next().unwrap_or_default();
+        let is_library = self.find(scope, of).is_none_or(|(found, _)| matches!(found.value.shape, Shape::Package(_)));
+        is_library && Words::is_one(&self.words().clocks, of)
+    }
+
+    /// A class of the program.
+    fn makes_own(&mut self, callee: &Expr, scope: &Rc<Vars>) -> bool {
+        let ExprKind::Name(name) = &callee.kind else { return false };
+        self.find(scope, name).is_some_and(|(found, _)| matches!(found.value.shape, Shape::Class(..)))
     }
 
     /// A constant of the module that is copied, because it is filled later: its fields are empty, or constants.
@@ -319,6 +345,8 @@ fn is_form(value: &Value, deep: u32) -> bool {
         }
         Shape::List(items) => items.is_empty(),
         Shape::Str(_) | Shape::Num(_) | Shape::Bool(_) | Shape::Null => deep + 1 < FORM_DEEP,
+        // When the program was started, and the like.
+        Shape::Unknown => deep + 1 < FORM_DEEP,
         _ => false,
     };
     is_plain && value.origins.is_empty()

@@ -9,8 +9,8 @@ use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::{Function, Pattern};
 
 impl Engine<'_> {
-    /// What a function was given, under the names that it has for it.
-    pub(super) fn bind_params(&mut self, function: &Function, args: Args, scope: &Rc<Vars>) {
+    /// What a function was given, under the names that it has for it; `all`: it was given nothing else.
+    pub(super) fn bind_params(&mut self, function: &Function, args: Args, all: bool, scope: &Rc<Vars>) {
         let depth = self.here.depth;
         let mut rest: Vec<Value> = Vec::new();
         let (mut named, mut positional): (BTreeMap<Rc<str>, Value>, Vec<Value>) = Default::default();
@@ -37,6 +37,7 @@ impl Engine<'_> {
             let mut value = match (given, &param.default) {
                 (Some(given), _) => given,
                 (None, Some(default)) => self.eval(default, scope),
+                (None, None) if all => Value::null(),
                 (None, None) => match &param.pattern {
                     Pattern::Name(name) => Value::joined(&["$", name]),
                     _ => Value::unknown("$argument"),

@@ -299,7 +299,20 @@ impl Engine<'_> {
                 let replaces = (statement.set.is_empty() && statement.verb == Verb::Upsert).then(inserted);
                 let (given, whole) = (bound.given(statement), !relative);
                 let looked_for = self.looked_for();
-                Write { whole, relative, creates: true, columns, given, looked_for, replaces, ..Write::default() }
+                let (decided, skips) = self.decided_unless(&columns, &bound.set_to(statement));
+                let creates = true;
+                Write {
+                    decided,
+                    skips,
+                    whole,
+                    relative,
+                    creates,
+                    columns,
+                    given,
+                    looked_for,
+                    replaces,
+                    ..Write::default()
+                }
             }
             Verb::Delete => Write { deletes: true, ..Write::default() },
             _ => return Origins::default(),

@@ -112,6 +112,10 @@ impl Engine<'_> {
         let scope = self.load(file);
         let this = match found.class {
             Some(class) if !found.is_static => Some(self.instance(file, class)),
+            Some(class) if self.is_of_class(file, function) => {
+                let name = module.classes.get(class).map_or("class", |class| class.name.as_str());
+                Some(Value::of(Shape::Class(file, class), name))
+            }
             None if is_javascript(module.language) && !found.is_arrow => holder(&scope, file, function),
             _ => None,
         };

@@ -50,6 +50,8 @@ pub(crate) struct Words {
     pub(crate) containers: Vec<String>,
     /// What makes a copy of what it is given, or of what it is a method of.
     pub(crate) copies: Vec<String>,
+    /// Libraries and classes that say what time it is.
+    pub(crate) clocks: Vec<String>,
     /// What the present process is known by, as functions and constants are called.
     pub(crate) owners: Vec<String>,
     /// Functions that end the program.
@@ -126,6 +128,7 @@ impl Words {
             (&mut self.absent, &more.absent),
             (&mut self.containers, &more.containers),
             (&mut self.copies, &more.copies),
+            (&mut self.clocks, &more.clocks),
             (&mut self.owners, &more.owners),
             (&mut self.ends, &more.ends),
             (&mut self.both, &more.both),

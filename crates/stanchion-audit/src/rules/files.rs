@@ -219,7 +219,10 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
                     && read.resource.as_ref().is_some_and(|r| r.is(resource))
                     && read.meets(write)
             });
-            reads.max_by_key(|read| (!read.early, read.id)).filter(|read| goes_on(read, instead, from))
+            // Where something had to be in it, it was not empty.
+            let latest =
+                reads.max_by_key(|read| (!read.early, read.id)).filter(|read| !write.present.contains(read.id));
+            latest.filter(|read| goes_on(read, instead, from))
         };
         // What is fetched anew where there is nothing can be fetched again.
         let fetched = || {

@@ -167,7 +167,7 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let Some(resource) = write.resource.as_ref().filter(|r| r.kind == Kind::Memory) else { continue };
-        if how.relative || how.deletes || write.always || write.handler || case.is_parallel(write) {
+        if how.relative || how.deletes || case.is_parallel(write) {
             continue;
         }
         let same = |e: &&Event| {
@@ -193,8 +193,16 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         // Whoever sets it before others can run has it.
-        let claims = |e: &Event| matches!(e.what, What::Write(_)) && same(&e) && case.window(read, e).is_none();
-        if between.iter().any(|e| e.id > read.id && claims(e)) {
+        let claims = |e: &&Event| {
+            e.id > read.id && matches!(e.what, What::Write(_)) && same(e) && case.window(read, e).is_none()
+        };
+        let claim = between.iter().find(claims);
+        // It is put back to what it was, whoever has set it meanwhile: nobody is kept out who finds it set.
+        let puts_back = |claim: &Event| {
+            write.deps.contains(read.id) && !claim.guards.contains(read.id) && !claim.deps.contains(read.id)
+        };
+        let is_put_back = claim.is_some_and(puts_back);
+        if (claim.is_some() || write.always || write.handler) && !is_put_back {
             continue;
         }
         // Whoever looks again after the pause knows.
