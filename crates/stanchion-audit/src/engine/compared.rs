@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::event::Kind;
 use super::mark::Mark;
+use super::name;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, EventId};
 use crate::hir::{Arm, Expr, ExprKind};
@@ -228,9 +229,9 @@ fn places(condition: &str, field: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether this place is one of the value's name.
+/// Whether this place is one of the value's name. What has no dot before it there, such as `'done'`, is no field of it.
 fn is_inside(condition: &str, at: usize, value: &str) -> bool {
-    !value.is_empty() && condition.match_indices(value).any(|(from, _)| (from..from + value.len()).contains(&at))
+    !value.is_empty() && name::occurrences(condition, value).any(|from| from < at && at < from + value.len())
 }
 
 /// Whether the field there is compared with this value: `(row.state==$state)` or `($state!=row.state)`.
