@@ -17,7 +17,7 @@ pub(super) fn if_absent(cond: &Expr, is_check: bool) -> Option<bool> {
 fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
     let deep = deep.checked_sub(1)?;
     match &cond.kind {
-        ExprKind::Unary { op, of } if op == "!" || op == "not" => asks(of, is_check, deep).map(|absent| !absent),
+        ExprKind::Unary { op, of } if op == "!" => asks(of, is_check, deep).map(|absent| !absent),
         // Whichever of the two it is: behind `if (!row || row.busy) return` there is a row.
         ExprKind::Binary { op, left, right } if op == "||" => {
             let one = |part: &Expr| asks(part, is_check, deep) == Some(true);
@@ -26,8 +26,8 @@ fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
         ExprKind::Binary { op, left, right } => {
             asks(left, is_check, deep)?;
             match (op.as_str(), &right.kind) {
-                ("==" | "===", _) if is_nothing(right) => Some(true),
-                ("!=" | "!==" | ">", _) if is_nothing(right) => Some(false),
+                ("==", _) if is_nothing(right) => Some(true),
+                ("!=" | ">", _) if is_nothing(right) => Some(false),
                 ("<", ExprKind::Num(one)) if one == "1" => Some(true),
                 (">=", ExprKind::Num(one)) if one == "1" => Some(false),
                 _ => None,
@@ -43,10 +43,7 @@ fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
 impl Engine<'_> {
     /// A parameter that is a constant here, and makes this part of a condition false.
     pub(super) fn is_refused_by_caller(&self, part: &Expr, scope: &Rc<Vars>) -> bool {
-        let (of, wanted) = match &part.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
-            _ => (part, false),
-        };
+        let (of, wanted) = part.negated();
         let ExprKind::Name(name) = &of.kind else { return false };
         let is_it = |param: &Param| matches!(&param.pattern, Pattern::Name(param) if param == name);
         let frame = self.frames.last().and_then(|frame| self.module(frame.file).functions.get(frame.function));
@@ -67,10 +64,7 @@ impl Engine<'_> {
 
     /// And of a call that gives what is in a file, and nothing where there is none.
     pub(super) fn if_no_content(&self, cond: &Expr, tested: &Value) -> Option<bool> {
-        let (of, negated) = match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
-            _ => (cond, false),
-        };
+        let (of, negated) = cond.negated();
         let of = if let ExprKind::Await(of) = &of.kind { of } else { of };
         let content = tested.name.strip_prefix(if negated { "!" } else { "" })?;
         let given = matches!(of.kind, ExprKind::Call(_)) && self.or_nothing.as_deref() == Some(content);

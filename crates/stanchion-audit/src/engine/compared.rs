@@ -47,9 +47,9 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn is_field(cond: &Expr) -> bool {
-        match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" => Self::is_field(of),
-            kind => matches!(kind, ExprKind::Member { .. }),
+        match cond.negated() {
+            (of, true) => Self::is_field(of),
+            (cond, false) => matches!(cond.kind, ExprKind::Member { .. }),
         }
     }
 }
@@ -100,8 +100,8 @@ impl Engine<'_> {
     /// A part of a condition compares two values.
     pub(super) fn compares(&mut self, op: &str, left: &Value, right: &Value) {
         let known = match op {
-            "==" | "!=" | "===" | "!==" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
-            "==" | "!=" | "===" | "!==" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
+            "==" | "!=" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
+            "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
             _ => return,
         };
         // What time it is now, an error beside a result, or what kind of thing it is.
@@ -113,7 +113,7 @@ impl Engine<'_> {
         // What was put together from much says little of each.
         let is_one = of.iter().filter(|id| !self.is_of_memory(*id)).count() == 1;
         if self.here.deciding > 0 && is_one && !of_another(&known.name) {
-            let is_equal = matches!(op, "==" | "===" | "in") != self.here.compared.negated;
+            let is_equal = matches!(op, "==" | "in") != self.here.compared.negated;
             let Compared { equal, other, .. } = &mut self.here.compared;
             let side = if is_equal { equal } else { other };
             *side = side.with(&of);
@@ -236,7 +236,6 @@ fn is_inside(condition: &str, at: usize, value: &str) -> bool {
 
 /// Whether the field there is compared with this value: `(row.state==$state)` or `($state!=row.state)`.
 fn is_compared(condition: &str, field: &str, at: usize, value: &str) -> bool {
-    const EQUAL: [&str; 4] = ["===", "!==", "==", "!="];
     let (before, after) = condition.split_at(at);
     let after = after.get(field.len()..).unwrap_or_default();
     let behind = |op: &&str| {
@@ -246,7 +245,7 @@ fn is_compared(condition: &str, field: &str, at: usize, value: &str) -> bool {
         let of = before.rfind(&format!("({value}{op}")).and_then(|from| before.get(from + 1..));
         after.starts_with(')') && of.is_some_and(|of| !of.contains("&&") && !of.contains("||"))
     };
-    EQUAL.iter().any(|op| behind(op) || in_front(op))
+    ["==", "!="].iter().any(|op| behind(op) || in_front(op))
 }
 
 /// Nothing in its name says that it is another thing in every call.

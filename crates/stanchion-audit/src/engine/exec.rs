@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::again::{is_endless, is_retry};
-use super::assign::fills;
+use super::assign::fills_only_a_gap;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
@@ -90,7 +90,7 @@ impl Engine<'_> {
                 self.drop_temporary(held, None);
                 if ends(self.words(), expr) { Flow::Leaves } else { Flow::Next }
             }
-            StmtKind::Assign { to, value, op } if fills(op.as_deref()) && to.len() == 1 => {
+            StmtKind::Assign { to, value, op } if fills_only_a_gap(op.as_deref()) && to.len() == 1 => {
                 to.iter().for_each(|to| drop(self.fills_gap(to, value, stmt.span, scope)));
                 Flow::Next
             }

@@ -102,7 +102,7 @@ impl Engine<'_> {
             }
             ExprKind::List(items) => items.is_empty(),
             ExprKind::Object { fields, .. } => fields.iter().all(|(name, value)| {
-                is_constant(value) || self.nothing(value, scope, deep) || name.is_none() && self.is_form(value, scope)
+                value.is_literal() || self.nothing(value, scope, deep) || name.is_none() && self.is_form(value, scope)
             }),
             ExprKind::Str(text) => matches!(text.trim(), "[]" | "{}" | ""),
             ExprKind::Unary { of, .. } => self.nothing(of, scope, deep),
@@ -294,7 +294,7 @@ impl Engine<'_> {
     }
 
     /// The same of a branch: one of its arms is for nothing.
-    pub(super) fn fills(&mut self, of: &Origins, arm: &[Stmt], scope: &Rc<Vars>) {
+    pub(super) fn filled_in_arm(&mut self, of: &Origins, arm: &[Stmt], scope: &Rc<Vars>) {
         let fills = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Assign { value, op, .. } => replaces(op.as_deref()) && self.is_nothing(value, scope),
             _ => false,
@@ -332,8 +332,4 @@ pub(super) fn gives_value(body: &[Stmt]) -> bool {
         StmtKind::If { then, other, .. } => gives_value(then) || gives_value(other),
         _ => false,
     })
-}
-
-fn is_constant(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Num(_) | ExprKind::Str(_) | ExprKind::Bool(_) | ExprKind::Null)
 }

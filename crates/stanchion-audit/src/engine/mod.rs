@@ -16,7 +16,7 @@ mod caught;
 mod class;
 mod compared;
 mod condition;
-mod decided;
+mod constants;
 mod declare;
 mod either;
 mod eval;

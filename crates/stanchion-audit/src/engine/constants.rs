@@ -16,10 +16,10 @@ impl Engine<'_> {
     /// which the present function was given such.
     pub(super) fn constants_among(&self, args: &[Arg]) -> Vec<bool> {
         let known = args.iter().take_while(|arg| !matches!(arg.value.kind, ExprKind::Spread(_)));
-        known.map(|arg| is_literal(&arg.value) || self.is_constant(&arg.value)).collect()
+        known.map(|arg| arg.value.is_literal() || self.is_constant_here(&arg.value)).collect()
     }
 
-    fn is_constant(&self, expr: &Expr) -> bool {
+    fn is_constant_here(&self, expr: &Expr) -> bool {
         let ExprKind::Name(name) = &expr.kind else { return false };
         self.frames.last().is_some_and(|frame| frame.constants.contains(name))
     }
@@ -46,7 +46,7 @@ impl Engine<'_> {
     fn holds(&self, cond: &Expr, scope: &Rc<Vars>, deep: u32) -> Option<bool> {
         let deep = deep.checked_sub(1)?;
         match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => self.holds(of, scope, deep).map(|holds| !holds),
+            ExprKind::Unary { op, of } if op == "!" => self.holds(of, scope, deep).map(|holds| !holds),
             ExprKind::Binary { op, left, right } => match op.as_str() {
                 "&&" => match self.holds(left, scope, deep)? {
                     true => self.holds(right, scope, deep),
@@ -56,7 +56,7 @@ impl Engine<'_> {
                     true => Some(true),
                     false => self.holds(right, scope, deep),
                 },
-                "==" | "!=" if self.is_constant(left) || self.is_constant(right) => {
+                "==" | "!=" if self.is_constant_here(left) || self.is_constant_here(right) => {
                     let same = same(&self.constant_of(left, scope)?, &self.constant_of(right, scope)?)?;
                     Some(same == (op == "=="))
                 }
@@ -76,7 +76,7 @@ impl Engine<'_> {
     /// The value of a constant as it is written, or of a parameter that is one here.
     fn constant_of(&self, expr: &Expr, scope: &Rc<Vars>) -> Option<Value> {
         Some(match &expr.kind {
-            ExprKind::Name(name) if self.is_constant(expr) => scope.find(name)?.0.value,
+            ExprKind::Name(name) if self.is_constant_here(expr) => scope.find(name)?.0.value,
             ExprKind::Str(text) => Value::text(text),
             ExprKind::Num(text) => Value::of(text.parse().map_or(Shape::Unknown, Shape::Num), text),
             ExprKind::Bool(is) => Value::of(Shape::Bool(*is), is),
@@ -87,7 +87,7 @@ impl Engine<'_> {
 
     /// The arm of a `switch` that is taken, if the caller has decided that; behind the last one if it is none.
     pub(super) fn decided_arm(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Option<usize> {
-        if !self.is_constant(subject) || arms.iter().any(|arm| arm.binds.is_some()) {
+        if !self.is_constant_here(subject) || arms.iter().any(|arm| arm.binds.is_some()) {
             return None;
         }
         let value = self.constant_of(subject, scope)?;
@@ -115,16 +115,12 @@ impl Engine<'_> {
             let by_name = given.iter().find(|(keyword, _)| keyword.as_deref() == Some(name));
             let constant = match by_name.or_else(|| in_order.next()) {
                 Some((_, constant)) => *constant,
-                None => param.default.as_ref().is_some_and(is_literal),
+                None => param.default.as_ref().is_some_and(Expr::is_literal),
             };
             constant.then(|| name.clone())
         };
         function.params.iter().take_while(|param| !param.is_rest).filter_map(&mut is_one).collect()
     }
-}
-
-fn is_literal(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Str(_) | ExprKind::Num(_) | ExprKind::Bool(_) | ExprKind::Null)
 }
 
 /// Whether two constants are equal; languages differ in what they say of different types.
