@@ -38,8 +38,8 @@ impl Engine<'_> {
         }
         let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
         let absent = absent.or_else(|| self.if_no_content(cond, &tested));
-        let is_field = Asked::is_field(cond);
-        let asked = Asked { absent, guard: guard.clone(), compared, is_field };
+        let (is_field, is_either) = (Asked::is_field(cond), Asked::is_either(cond));
+        let asked = Asked { absent, guard: guard.clone(), compared, is_field, is_either };
         let known = self.here.said.len();
         if let Some(absent) = absent {
             self.filled_in_arm(&guard, if absent { then } else { other }, scope);

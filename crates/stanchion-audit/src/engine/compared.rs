@@ -43,6 +43,8 @@ pub(super) struct Asked {
     pub(super) compared: Compared,
     /// All of it is a field: `job.done`.
     pub(super) is_field: bool,
+    /// Of its two parts one is enough: `!job || job.done`.
+    pub(super) is_either: bool,
 }
 
 impl Asked {
@@ -50,6 +52,13 @@ impl Asked {
         match cond.negated() {
             (of, true) => Self::is_field(of),
             (cond, false) => matches!(cond.kind, ExprKind::Member { .. }),
+        }
+    }
+
+    pub(super) fn is_either(cond: &Expr) -> bool {
+        match cond.negated() {
+            (of, true) => Self::is_either(of),
+            (cond, false) => matches!(&cond.kind, ExprKind::Binary { op, .. } if op == "||"),
         }
     }
 }
@@ -68,8 +77,12 @@ impl Engine<'_> {
     /// What is known in an arm, and behind it if the other one leaves.
     pub(super) fn knows(&mut self, asked: &Asked, then: bool) {
         if let Some(absent) = asked.absent {
-            let says = if absent == then { Says::Absent } else { Says::Present };
-            self.here.said.push((says, asked.guard.clone()));
+            match absent == then {
+                // For `!row || row.busy` there may be one all the same.
+                true if asked.is_either => {}
+                true => self.here.said.push((Says::Absent, asked.guard.clone())),
+                false => self.here.said.push((Says::Present, asked.guard.clone())),
+            }
         }
         // A field that is false is there.
         if asked.is_field && asked.absent == Some(then) {
