@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::call::Args;
 use super::value::{Scope as Vars, Shape, Value};
+use crate::hir::each::assigns;
 use crate::hir::{Arg, Arm, Expr, ExprKind, Function, Param, Pattern, Text};
 
 /// Conditions inside of conditions.
@@ -102,7 +103,8 @@ impl Engine<'_> {
         self.chosen(Some(taken))
     }
 
-    /// Parameters that are constants in this call. Those that are not given have the value that is written for them.
+    /// Parameters that are constants in this call. Those that are not given have the value that is written for them; those
+    /// that the function assigns are something else in the next round of a loop.
     pub(super) fn constants_of(function: &Function, args: &Args, given: Option<Vec<bool>>) -> Vec<Text> {
         let Some(given) = given else { return Vec::new() };
         let given: Vec<_> = args.iter().map(|(name, _)| name).zip(given.into_iter().chain(repeat(false))).collect();
@@ -117,7 +119,7 @@ impl Engine<'_> {
                 Some((_, constant)) => *constant,
                 None => param.default.as_ref().is_some_and(Expr::is_literal),
             };
-            constant.then(|| name.clone())
+            (constant && !assigns(&function.body, name)).then(|| name.clone())
         };
         function.params.iter().take_while(|param| !param.is_rest).filter_map(&mut is_one).collect()
     }
