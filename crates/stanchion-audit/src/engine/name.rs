@@ -44,8 +44,9 @@ pub(super) fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Ite
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {
         let before = text.get(..*at).and_then(|text| text.chars().next_back());
         let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
-        !(name.starts_with(is_word) && before.is_some_and(|c| is_word(c) || c == '.'))
-            && !(name.ends_with(is_word) && after.is_some_and(is_word))
+        let begins_before = name.starts_with(is_word) && before.is_some_and(|c| is_word(c) || c == '.');
+        let goes_on = name.ends_with(is_word) && after.is_some_and(is_word);
+        !begins_before && !goes_on
     })
 }
 
