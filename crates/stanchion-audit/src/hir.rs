@@ -4,11 +4,10 @@
 //! what. Types, visibility and operators' meanings are left out.
 
 pub(crate) mod each;
-
-use smol_str::SmolStr;
+mod expr;
 
 /// A word of a program. Nearly all are short, and then they need no memory of their own.
-pub(crate) type Text = SmolStr;
+pub(crate) type Text = smol_str::SmolStr;
 
 /// Where something stands; lines and columns count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Event, Kind, What};
+use crate::hir::each::each;
 use crate::hir::{Expr, ExprKind, Param, Pattern};
 
 /// Conditions inside of conditions.
@@ -17,17 +18,23 @@ pub(super) fn if_absent(cond: &Expr, is_check: bool) -> Option<bool> {
 fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
     let deep = deep.checked_sub(1)?;
     match &cond.kind {
-        ExprKind::Unary { op, of } if op == "!" || op == "not" => asks(of, is_check, deep).map(|absent| !absent),
-        // Whichever of the two it is: behind `if (!row || row.busy) return` there is a row.
+        ExprKind::Unary { op, of } if op == "!" => asks(of, is_check, deep).map(|absent| !absent),
+        // Behind `if (!row || row.busy) return` there is a row; behind `if (!name || row) return` there is none.
         ExprKind::Binary { op, left, right } if op == "||" => {
             let one = |part: &Expr| asks(part, is_check, deep) == Some(true);
-            (one(left) || one(right)).then_some(true)
+            let is_one = match (one(left), one(right)) {
+                (true, true) => true,
+                (true, false) => is_about(right, left),
+                (false, true) => is_about(left, right),
+                (false, false) => false,
+            };
+            is_one.then_some(true)
         }
         ExprKind::Binary { op, left, right } => {
             asks(left, is_check, deep)?;
             match (op.as_str(), &right.kind) {
-                ("==" | "===", _) if is_nothing(right) => Some(true),
-                ("!=" | "!==" | ">", _) if is_nothing(right) => Some(false),
+                ("==", _) if is_nothing(right) => Some(true),
+                ("!=" | ">", _) if is_nothing(right) => Some(false),
                 ("<", ExprKind::Num(one)) if one == "1" => Some(true),
                 (">=", ExprKind::Num(one)) if one == "1" => Some(false),
                 _ => None,
@@ -43,10 +50,7 @@ fn asks(cond: &Expr, is_check: bool, deep: u32) -> Option<bool> {
 impl Engine<'_> {
     /// A parameter that is a constant here, and makes this part of a condition false.
     pub(super) fn is_refused_by_caller(&self, part: &Expr, scope: &Rc<Vars>) -> bool {
-        let (of, wanted) = match &part.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
-            _ => (part, false),
-        };
+        let (of, wanted) = part.negated();
         let ExprKind::Name(name) = &of.kind else { return false };
         let is_it = |param: &Param| matches!(&param.pattern, Pattern::Name(param) if param == name);
         let frame = self.frames.last().and_then(|frame| self.module(frame.file).functions.get(frame.function));
@@ -67,10 +71,7 @@ impl Engine<'_> {
 
     /// And of a call that gives what is in a file, and nothing where there is none.
     pub(super) fn if_no_content(&self, cond: &Expr, tested: &Value) -> Option<bool> {
-        let (of, negated) = match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
-            _ => (cond, false),
-        };
+        let (of, negated) = cond.negated();
         let of = if let ExprKind::Await(of) = &of.kind { of } else { of };
         let content = tested.name.strip_prefix(if negated { "!" } else { "" })?;
         let given = matches!(of.kind, ExprKind::Call(_)) && self.or_nothing.as_deref() == Some(content);
@@ -85,6 +86,35 @@ impl Engine<'_> {
             matches!(event.what, What::Check) && event.resource.as_ref().is_some_and(|r| r.kind == Kind::Key)
         };
         !guard.is_empty() && guard.iter().all(|id| self.event(id).is_some_and(asks))
+    }
+}
+
+/// Whether a part of a condition asks about the variable that the other one asks for.
+fn is_about(part: &Expr, asked: &Expr) -> bool {
+    let Some(variable) = variable(asked) else { return false };
+    let mut found = false;
+    each(part, &mut |expr| found |= is_same(expr, variable));
+    found
+}
+
+/// `row` of `!row` and `row.n === 0`, `this.row` of `!this.row.n`.
+fn variable(asked: &Expr) -> Option<&Expr> {
+    match &asked.kind {
+        ExprKind::Unary { of, .. } | ExprKind::Await(of) | ExprKind::Index { of, .. } => variable(of),
+        ExprKind::Binary { left, .. } => variable(left),
+        ExprKind::Member { of, .. } if !matches!(of.kind, ExprKind::This) => variable(of),
+        ExprKind::Member { .. } | ExprKind::Name(_) => Some(asked),
+        _ => None,
+    }
+}
+
+fn is_same(one: &Expr, other: &Expr) -> bool {
+    match (&one.kind, &other.kind) {
+        (ExprKind::Name(one), ExprKind::Name(other)) => one == other,
+        (ExprKind::Member { of: one, name }, ExprKind::Member { of: other, name: same }) => {
+            name == same && matches!((&one.kind, &other.kind), (ExprKind::This, ExprKind::This))
+        }
+        _ => false,
     }
 }
 
@@ -120,6 +150,9 @@ mod tests {
             "!(n > 0)",
             "!exists()",
             "!row || row.busy",
+            "!this.row || this.row.of !== user.id",
+            "rows.length === 0 || rows[0].busy",
+            "!one || !other",
         ] {
             assert_eq!(asked(text), Some(true), "{text}");
         }
@@ -128,7 +161,15 @@ mod tests {
         {
             assert_eq!(asked(text), Some(false), "{text}");
         }
-        for text in ["known(row)", "a || b", "row.version === 3", "a && b"] {
+        for text in [
+            "known(row)",
+            "a || b",
+            "!name || row",
+            "row || !name",
+            "!this.name || this.row",
+            "row.version === 3",
+            "a && b",
+        ] {
             assert_eq!(asked(text), None, "{text}");
         }
     }

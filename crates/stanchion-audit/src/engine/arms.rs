@@ -231,9 +231,10 @@ impl Engine<'_> {
     /// The call ends, and with it those ways through it that have left before.
     pub(super) fn left_behind(&mut self, frame: Option<&mut Frame>, call: &Rc<Vars>) {
         let left = frame.map(|frame| std::mem::take(&mut frame.left)).unwrap_or_default();
-        for (Change { spot, before }, after) in left.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
-            let now = spot.get();
-            spot.put(now.map_or_else(|| after.clone(), |now| now.join(&after)));
+        for (Change { spot, .. }, after) in left.into_iter().filter(|(change, _)| !change.spot.is_of(call)) {
+            // An inner arm knows only what was there before itself; what has gone on since then is known already.
+            let before = spot.get();
+            spot.put(before.as_ref().map_or_else(|| after.clone(), |before| before.join(&after)));
             if spot.outlives(self.here.depth) {
                 self.changes.push(Change { spot, before });
             }

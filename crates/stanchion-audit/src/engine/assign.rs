@@ -198,7 +198,7 @@ impl Engine<'_> {
 }
 
 /// Whether an assignment with this operator puts something only where nothing is.
-pub(super) fn fills(op: Option<&str>) -> bool {
+pub(super) fn fills_only_a_gap(op: Option<&str>) -> bool {
     matches!(op, Some("??" | "||"))
 }
 

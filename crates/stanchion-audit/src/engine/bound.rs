@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::known::Known;
 use super::mark::Mark;
+use super::name::occurrences;
 use super::value::{Origins, Shape, Value};
 use crate::sql::{Assignment, Operand, Piece, Placeholder, Statement, Verb};
 
@@ -230,14 +231,18 @@ fn place(operand: &Operand) -> Option<usize> {
 /// Whether a value is computed from another one and nothing else that was read where that was.
 fn is_made_of(value: &Value, key: &Value) -> bool {
     let origins = key.deep_origins();
-    if origins.is_empty() || !value.name.contains(&*key.name) {
+    let (mut others, mut end) = (String::new(), 0);
+    for at in occurrences(&value.name, &key.name) {
+        others += value.name.get(end..at).unwrap_or_default();
+        end = at + key.name.len();
+    }
+    if origins.is_empty() || end == 0 {
         return false;
     }
+    others += value.name.get(end..).unwrap_or_default();
     // No other part of the same thing is in it.
     let root = key.name.split(['.', '[', '(']).next().unwrap_or_default();
-    !root.is_empty()
-        && !value.name.replace(&*key.name, "").contains(root)
-        && value.deep_origins().iter().all(|id| origins.contains(id))
+    !root.is_empty() && !others.contains(root) && value.deep_origins().iter().all(|id| origins.contains(id))
 }
 
 /// Whether a value with this name is another one for every caller.

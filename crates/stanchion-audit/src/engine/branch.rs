@@ -38,11 +38,11 @@ impl Engine<'_> {
         }
         let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
         let absent = absent.or_else(|| self.if_no_content(cond, &tested));
-        let is_field = Asked::is_field(cond);
-        let asked = Asked { absent, guard: guard.clone(), compared, is_field };
+        let (is_field, is_either) = (Asked::is_field(cond), Asked::is_either(cond));
+        let asked = Asked { absent, guard: guard.clone(), compared, is_field, is_either };
         let known = self.here.said.len();
         if let Some(absent) = absent {
-            self.fills(&guard, if absent { then } else { other }, scope);
+            self.filled_in_arm(&guard, if absent { then } else { other }, scope);
         }
         self.knows(&asked, true);
         let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
@@ -102,10 +102,7 @@ impl Engine<'_> {
 
     /// The branch of a condition, and its first arm. What was asked for before by the same variable has the same answer.
     fn branch_of(&mut self, cond: &Expr, tested: &Value, scope: &Rc<Vars>) -> (u32, u16) {
-        let (of, negated) = match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => (&**of, true),
-            _ => (cond, false),
-        };
+        let (of, negated) = cond.negated();
         let ExprKind::Name(name) = &of.kind else { return (self.new_branch(), 0) };
         if tested.origins.is_empty() || scope.is_shared(name) != Some(false) {
             return (self.new_branch(), 0);

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::event::Kind;
 use super::mark::Mark;
+use super::name;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, EventId};
 use crate::hir::{Arm, Expr, ExprKind};
@@ -42,13 +43,22 @@ pub(super) struct Asked {
     pub(super) compared: Compared,
     /// All of it is a field: `job.done`.
     pub(super) is_field: bool,
+    /// Of its two parts one is enough: `!job || job.done`.
+    pub(super) is_either: bool,
 }
 
 impl Asked {
     pub(super) fn is_field(cond: &Expr) -> bool {
-        match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" => Self::is_field(of),
-            kind => matches!(kind, ExprKind::Member { .. }),
+        match cond.negated() {
+            (of, true) => Self::is_field(of),
+            (cond, false) => matches!(cond.kind, ExprKind::Member { .. }),
+        }
+    }
+
+    pub(super) fn is_either(cond: &Expr) -> bool {
+        match cond.negated() {
+            (of, true) => Self::is_either(of),
+            (cond, false) => matches!(&cond.kind, ExprKind::Binary { op, .. } if op == "||"),
         }
     }
 }
@@ -67,8 +77,12 @@ impl Engine<'_> {
     /// What is known in an arm, and behind it if the other one leaves.
     pub(super) fn knows(&mut self, asked: &Asked, then: bool) {
         if let Some(absent) = asked.absent {
-            let says = if absent == then { Says::Absent } else { Says::Present };
-            self.here.said.push((says, asked.guard.clone()));
+            match absent == then {
+                // For `!row || row.busy` there may be one all the same.
+                true if asked.is_either => {}
+                true => self.here.said.push((Says::Absent, asked.guard.clone())),
+                false => self.here.said.push((Says::Present, asked.guard.clone())),
+            }
         }
         // A field that is false is there.
         if asked.is_field && asked.absent == Some(then) {
@@ -99,8 +113,8 @@ impl Engine<'_> {
     /// A part of a condition compares two values.
     pub(super) fn compares(&mut self, op: &str, left: &Value, right: &Value) {
         let known = match op {
-            "==" | "!=" | "===" | "!==" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
-            "==" | "!=" | "===" | "!==" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
+            "==" | "!=" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
+            "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
             _ => return,
         };
         // What time it is now, an error beside a result, or what kind of thing it is.
@@ -112,7 +126,7 @@ impl Engine<'_> {
         // What was put together from much says little of each.
         let is_one = of.iter().filter(|id| !self.is_of_memory(*id)).count() == 1;
         if self.here.deciding > 0 && is_one && !of_another(&known.name) {
-            let is_equal = matches!(op, "==" | "===" | "in") != self.here.compared.negated;
+            let is_equal = matches!(op, "==" | "in") != self.here.compared.negated;
             let Compared { equal, other, .. } = &mut self.here.compared;
             let side = if is_equal { equal } else { other };
             *side = side.with(&of);
@@ -228,14 +242,13 @@ fn places(condition: &str, field: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether this place is one of the value's name.
+/// Whether this place is one of the value's name. What has no dot before it there, such as `'done'`, is no field of it.
 fn is_inside(condition: &str, at: usize, value: &str) -> bool {
-    !value.is_empty() && condition.match_indices(value).any(|(from, _)| (from..from + value.len()).contains(&at))
+    !value.is_empty() && name::occurrences(condition, value).any(|from| from < at && at < from + value.len())
 }
 
 /// Whether the field there is compared with this value: `(row.state==$state)` or `($state!=row.state)`.
 fn is_compared(condition: &str, field: &str, at: usize, value: &str) -> bool {
-    const EQUAL: [&str; 4] = ["===", "!==", "==", "!="];
     let (before, after) = condition.split_at(at);
     let after = after.get(field.len()..).unwrap_or_default();
     let behind = |op: &&str| {
@@ -245,7 +258,7 @@ fn is_compared(condition: &str, field: &str, at: usize, value: &str) -> bool {
         let of = before.rfind(&format!("({value}{op}")).and_then(|from| before.get(from + 1..));
         after.starts_with(')') && of.is_some_and(|of| !of.contains("&&") && !of.contains("||"))
     };
-    EQUAL.iter().any(|op| behind(op) || in_front(op))
+    ["==", "!="].iter().any(|op| behind(op) || in_front(op))
 }
 
 /// Nothing in its name says that it is another thing in every call.

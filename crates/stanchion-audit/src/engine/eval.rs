@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::assign::fills;
+use super::assign::fills_only_a_gap;
 use super::either::{any_function, is_table};
 use super::fields::{put_there, with_rest};
 use super::name::{Joined, joined, named, word};
@@ -118,7 +118,9 @@ impl Engine<'_> {
                 let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
                 second.join(&first).from(&guard)
             }
-            ExprKind::Assign { to, value, op } if fills(op.as_deref()) => self.fills_gap(to, value, expr.span, scope),
+            ExprKind::Assign { to, value, op } if fills_only_a_gap(op.as_deref()) => {
+                self.fills_gap(to, value, expr.span, scope)
+            }
             ExprKind::Assign { to, value, op } => {
                 let mut value = self.eval(value, scope);
                 if let Some(op) = op {

@@ -175,14 +175,14 @@ pub(crate) struct Write {
     pub(crate) columns: Vec<Rc<str>>,
     /// Those of them that get what another caller would not put there.
     pub(crate) own: Vec<Rc<str>>,
+    /// Those of them that become one more than they were.
+    pub(crate) raised: Vec<Rc<str>>,
     /// Columns of a new row into which another caller would put the same.
     pub(crate) given: Vec<Rc<str>>,
     /// The columns of a new row that takes the place of one with its key.
     pub(crate) replaces: Option<Vec<Rc<str>>>,
     /// Fields of what was given that conditions around have looked for among many.
     pub(crate) looked_for: Vec<Rc<str>>,
-    /// Those of them that become one more than they were.
-    pub(crate) raised: Vec<Rc<str>>,
     /// A condition around it looked at one of the columns.
     pub(crate) decided: bool,
     /// It says which process has written it.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::again::{is_endless, is_retry};
-use super::assign::fills;
+use super::assign::fills_only_a_gap;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
@@ -78,16 +78,19 @@ impl Engine<'_> {
                 let once = self.frames.last().is_some_and(|frame| frame.function == 0) && self.here.loops.is_empty();
                 let dropped = u32::from(is_javascript(self.language(self.file())) && !once && drops_promise(expr));
                 self.here.detached += dropped;
-                self.here.dropped = (dropped > 0).then_some((expr.span, self.frames.len()));
+                // Statements of the functions that it calls are inside of it.
+                let this = (dropped > 0).then_some((expr.span, self.frames.len()));
+                let outer = std::mem::replace(&mut self.here.dropped, this);
                 let (held, first) = (self.here.held.len(), self.log().len());
                 self.told = told(expr);
                 self.eval(expr, scope);
                 self.unheard(first);
                 self.here.detached -= dropped;
+                self.here.dropped = outer;
                 self.drop_temporary(held, None);
                 if ends(self.words(), expr) { Flow::Leaves } else { Flow::Next }
             }
-            StmtKind::Assign { to, value, op } if fills(op.as_deref()) && to.len() == 1 => {
+            StmtKind::Assign { to, value, op } if fills_only_a_gap(op.as_deref()) && to.len() == 1 => {
                 to.iter().for_each(|to| drop(self.fills_gap(to, value, stmt.span, scope)));
                 Flow::Next
             }

@@ -137,7 +137,7 @@ impl Engine<'_> {
     fn is_default(&mut self, value: &Expr, scope: &Rc<Vars>, deep: u32) -> bool {
         match &value.kind {
             ExprKind::List(items) => items.iter().all(|item| self.is_default(item, scope, deep)),
-            _ => is_constant(value) || self.is_clock(value, scope) || self.nothing(value, scope, deep),
+            _ => value.is_literal() || self.is_clock(value, scope) || self.nothing(value, scope, deep),
         }
     }
 
@@ -320,7 +320,7 @@ impl Engine<'_> {
     }
 
     /// The same of a branch: one of its arms is for nothing.
-    pub(super) fn fills(&mut self, of: &Origins, arm: &[Stmt], scope: &Rc<Vars>) {
+    pub(super) fn filled_in_arm(&mut self, of: &Origins, arm: &[Stmt], scope: &Rc<Vars>) {
         let fills = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Assign { value, op, .. } => replaces(op.as_deref()) && self.is_nothing(value, scope),
             _ => false,
@@ -360,8 +360,4 @@ pub(super) fn gives_value(body: &[Stmt]) -> bool {
         StmtKind::If { then, other, .. } => gives_value(then) || gives_value(other),
         _ => false,
     })
-}
-
-fn is_constant(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Num(_) | ExprKind::Str(_) | ExprKind::Bool(_) | ExprKind::Null)
 }

@@ -1,8 +1,8 @@
 //! Things in memory that outlive a call.
 
-use super::event::{Kind, Resource, Scope, What, Write};
 use std::rc::Rc;
 
+use super::event::{Kind, Resource, Scope, What, Write};
 use super::mark::Mark;
 use super::name::joined;
 use super::value::{Origins, Shape, Value};

@@ -16,7 +16,7 @@ mod caught;
 mod class;
 mod compared;
 mod condition;
-mod decided;
+mod constants;
 mod declare;
 mod either;
 mod eval;
@@ -153,7 +153,7 @@ pub(crate) struct Engine<'p> {
     /// What this trace has assigned to things that outlive it.
     kept: Vec<arms::Kept>,
     /// Which arguments of the call that comes next are constants.
-    given: Option<decided::Given>,
+    given: Option<constants::Given>,
     /// Where the call that comes next stands, if nobody uses its answer.
     told: Option<Span>,
     here: Here,

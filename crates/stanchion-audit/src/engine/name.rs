@@ -38,6 +38,18 @@ pub(super) fn word(text: &str) -> Rc<str> {
     })
 }
 
+/// Where a name stands in another one, neither as a part of a longer word nor as a field of something else.
+pub(super) fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        let begins_before = name.starts_with(is_word) && before.is_some_and(|c| is_word(c) || c == '.');
+        let goes_on = name.ends_with(is_word) && after.is_some_and(is_word);
+        !begins_before && !goes_on
+    })
+}
+
 /// Nothing is kept any more.
 pub(super) fn forget() {
     KEPT.with_borrow_mut(|kept| *kept = HashSet::new());

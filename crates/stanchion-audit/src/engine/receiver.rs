@@ -26,7 +26,8 @@ impl Engine<'_> {
         match &of.shape {
             // The same member of the other one, if that is what it is taken from.
             Shape::Method(_, name) if receiver.kind().is_some() => Some(self.member(receiver, name, span)),
-            Shape::Method(..) => Some(of.clone()),
+            // A function is no receiver: this is a method of that name of something else, and runs or keeps what it is given.
+            Shape::Method(..) if receiver.closure().is_none() => Some(of.clone()),
             Shape::Func(closure) => {
                 let function = self.module(closure.file).functions.get(closure.function)?;
                 let Closure { file, function: id, ref scope, .. } = **closure;

@@ -35,6 +35,8 @@ impl<'a> Reader<'a> {
             return false;
         }
         match first {
+            // A block is no part of the statement that decides about it.
+            '{' if self.depth == 0 && self.ends_at_block() && !self.out.is_empty() => return false,
             '(' | '[' | '{' => self.depth += 1,
             ')' | ']' | '}' if self.depth == 0 => return false,
             ')' | ']' | '}' => self.depth -= 1,
@@ -89,6 +91,11 @@ impl<'a> Reader<'a> {
         self.language == Some(Language::Rust)
             || self.out.ends_with(is_open) && !self.out.ends_with("++") && !self.out.ends_with("--")
             || self.language != Some(Language::Python) && matches!(first, '.' | '?' | ':' | '&' | '|' | '=')
+    }
+
+    /// Where no parenthesis parts a condition from its block.
+    fn ends_at_block(&self) -> bool {
+        matches!(self.language, Some(Language::Rust | Language::Go))
     }
 
     /// Rust's `'a'`, and not the name of a lifetime.
@@ -188,6 +195,13 @@ mod tests {
     }
 
     #[test]
+    fn a_block_is_no_part_of_the_statement_before_it() {
+        all_the_same("a.rs", &["if fs::write(&p, s).is_err()", "if fs::write(&p, s).is_err() { warn(); } next();"]);
+        all_the_same("a.rs", &["fs::write(&p, s).is_err() {\n    warn();\n}\nnext();", "fs::write(&p, s).is_err() {}"]);
+        all_the_same("a.go", &["for save(p) {\n\twarn()\n}", "for save(p) {\n\tcount(1)\n}\nnext()"]);
+    }
+
+    #[test]
     fn what_is_done_counts() {
         for (path, one, other) in [
             ("a.ts", "f(1)", "f(2)"),
@@ -197,6 +211,7 @@ mod tests {
             ("a.py", "f(a // 2)", "f(a // 3)"),
             ("a.py", "returnx", "return x"),
             ("a.rs", "f::<'a>(x)", "f::<'a>(y)"),
+            ("a.rs", "save(Item { n: 1 })", "save(Item { n: 2 })"),
         ] {
             assert_ne!(normalised(path, one), normalised(path, other), "{one}");
         }

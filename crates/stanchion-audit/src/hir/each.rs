@@ -13,30 +13,67 @@ pub(crate) fn each_in<'a>(body: &'a [Stmt], look: &mut dyn FnMut(&'a Expr)) {
             }
             StmtKind::Assign { value, .. } => each(value, look),
             StmtKind::Return(value) | StmtKind::Throw(value) => value.iter().for_each(|value| each(value, look)),
-            StmtKind::If { cond, then, other } => {
-                each(cond, look);
-                each_in(then, look);
-                each_in(other, look);
-            }
+            StmtKind::If { cond, .. } => each(cond, look),
             StmtKind::Loop(found) => {
                 found.cond.iter().chain(found.each.iter().map(|(_, of)| of)).for_each(|expr| each(expr, look));
-                [&found.init, &found.step, &found.body, &found.otherwise].iter().for_each(|body| each_in(body, look));
             }
-            StmtKind::Try { body, handlers, otherwise, finally } => {
-                [body, otherwise, finally].iter().for_each(|body| each_in(body, look));
-                handlers.iter().for_each(|Handler { body, .. }| each_in(body, look));
-            }
-            StmtKind::With { items, body, .. } => {
-                items.iter().for_each(|(expr, _)| each(expr, look));
-                each_in(body, look);
-            }
-            StmtKind::Switch { subject, arms } => {
-                each(subject, look);
-                arms.iter().for_each(|arm| each_in(&arm.body, look));
-            }
-            StmtKind::Block(body) => each_in(body, look),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Function(_) | StmtKind::Class(_) => {}
+            StmtKind::With { items, .. } => items.iter().for_each(|(expr, _)| each(expr, look)),
+            StmtKind::Switch { subject, .. } => each(subject, look),
+            _ => {}
         }
+        blocks(stmt, &mut |body| each_in(body, look));
+    }
+}
+
+/// Calls `look` with every block of this statement.
+fn blocks<'a>(stmt: &'a Stmt, look: &mut dyn FnMut(&'a [Stmt])) {
+    match &stmt.kind {
+        StmtKind::If { then, other, .. } => [then, other].iter().for_each(|body| look(body)),
+        StmtKind::Loop(found) => {
+            [&found.init, &found.step, &found.body, &found.otherwise].iter().for_each(|body| look(body));
+        }
+        StmtKind::Try { body, handlers, otherwise, finally } => {
+            [body, otherwise, finally].iter().for_each(|body| look(body));
+            handlers.iter().for_each(|Handler { body, .. }| look(body));
+        }
+        StmtKind::Switch { arms, .. } => arms.iter().for_each(|arm| look(&arm.body)),
+        StmtKind::With { body, .. } | StmtKind::Block(body) => look(body),
+        _ => {}
+    }
+}
+
+/// Whether something is assigned to this variable anywhere in these statements.
+pub(crate) fn assigns(body: &[Stmt], name: &str) -> bool {
+    let mut found = assigned(body, name);
+    each_in(body, &mut |expr| match &expr.kind {
+        ExprKind::Assign { to, .. } => found |= binds(to, name),
+        ExprKind::Block(body) => found |= assigned(body, name),
+        _ => {}
+    });
+    found
+}
+
+/// The same by statements alone.
+fn assigned(body: &[Stmt], name: &str) -> bool {
+    body.iter().any(|stmt| {
+        let mut found = match &stmt.kind {
+            StmtKind::Assign { to, .. } => to.iter().any(|to| binds(to, name)),
+            StmtKind::Loop(repeated) => repeated.each.iter().any(|(item, _)| binds(item, name)),
+            StmtKind::With { items, .. } => items.iter().any(|(_, to)| to.as_ref().is_some_and(|to| binds(to, name))),
+            _ => false,
+        };
+        blocks(stmt, &mut |body| found |= assigned(body, name));
+        found
+    })
+}
+
+fn binds(pattern: &Pattern, name: &str) -> bool {
+    match pattern {
+        Pattern::Name(bound) => bound == name,
+        Pattern::Object(parts) => parts.iter().any(|(_, part)| binds(part, name)),
+        Pattern::List(parts) => parts.iter().any(|part| binds(part, name)),
+        Pattern::Rest(part) => binds(part, name),
+        Pattern::Place(_) | Pattern::Nothing => false,
     }
 }
 

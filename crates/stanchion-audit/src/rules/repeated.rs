@@ -157,7 +157,7 @@ fn conditions<'a>(body: &'a [Stmt], place: Span, all: &mut Vec<Option<&'a Expr>>
 /// What holds if the condition does not.
 fn negated(cond: &Expr) -> Option<&Expr> {
     match &cond.kind {
-        ExprKind::Unary { op, of } if op == "!" || op == "not" => Some(of),
+        ExprKind::Unary { op, of } if op == "!" => Some(of),
         ExprKind::Binary { op, .. } if op == "!=" => Some(cond),
         ExprKind::Binary { op, left, right } if op == "&&" => negated(left).and(negated(right)).map(|_| cond),
         _ => None,

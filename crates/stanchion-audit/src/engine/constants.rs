@@ -7,6 +7,7 @@ use super::Engine;
 use super::call::Args;
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
+use crate::hir::each::assigns;
 use crate::hir::{Arg, Arm, Expr, ExprKind, Function, Param, Pattern, Text};
 
 /// Conditions inside of conditions.
@@ -25,13 +26,13 @@ impl Engine<'_> {
     /// which the present function was given such.
     pub(super) fn constants_among(&self, args: &[Arg]) -> Given {
         let known = args.iter().take_while(|arg| !matches!(arg.value.kind, ExprKind::Spread(_)));
-        let constants: Vec<bool> = known.map(|arg| is_literal(&arg.value) || self.is_constant(&arg.value)).collect();
+        let constants: Vec<bool> = known.map(|arg| arg.value.is_literal() || self.is_constant_here(&arg.value)).collect();
         // Only JavaScript can be called with less than it asks for: the rest is `undefined`.
         let all = constants.len() == args.len() && is_javascript(self.language(self.file()));
         Given { constants, all }
     }
 
-    fn is_constant(&self, expr: &Expr) -> bool {
+    fn is_constant_here(&self, expr: &Expr) -> bool {
         let ExprKind::Name(name) = &expr.kind else { return false };
         self.frames.last().is_some_and(|frame| frame.constants.contains(name))
     }
@@ -58,7 +59,7 @@ impl Engine<'_> {
     fn holds(&self, cond: &Expr, scope: &Rc<Vars>, deep: u32) -> Option<bool> {
         let deep = deep.checked_sub(1)?;
         match &cond.kind {
-            ExprKind::Unary { op, of } if op == "!" || op == "not" => self.holds(of, scope, deep).map(|holds| !holds),
+            ExprKind::Unary { op, of } if op == "!" => self.holds(of, scope, deep).map(|holds| !holds),
             ExprKind::Binary { op, left, right } => match op.as_str() {
                 "&&" => match self.holds(left, scope, deep)? {
                     true => self.holds(right, scope, deep),
@@ -68,7 +69,7 @@ impl Engine<'_> {
                     true => Some(true),
                     false => self.holds(right, scope, deep),
                 },
-                "==" | "!=" if self.is_constant(left) || self.is_constant(right) => {
+                "==" | "!=" if self.is_constant_here(left) || self.is_constant_here(right) => {
                     let same = same(&self.constant_of(left, scope)?, &self.constant_of(right, scope)?)?;
                     Some(same == (op == "=="))
                 }
@@ -87,14 +88,14 @@ impl Engine<'_> {
 
     /// `path ?? DEFAULT`, where the caller has given no path.
     pub(super) fn is_left_out(&mut self, expr: &Expr, value: &Value) -> bool {
-        let is = matches!(value.shape, Shape::Null) && self.is_constant(expr);
+        let is = matches!(value.shape, Shape::Null) && self.is_constant_here(expr);
         self.chosen(is.then_some(())).is_some()
     }
 
     /// The value of a constant as it is written, or of a parameter that is one here.
     fn constant_of(&self, expr: &Expr, scope: &Rc<Vars>) -> Option<Value> {
         Some(match &expr.kind {
-            ExprKind::Name(name) if self.is_constant(expr) => scope.find(name)?.0.value,
+            ExprKind::Name(name) if self.is_constant_here(expr) => scope.find(name)?.0.value,
             ExprKind::Str(text) => Value::text(text),
             ExprKind::Num(text) => Value::of(text.parse().map_or(Shape::Unknown, Shape::Num), text),
             ExprKind::Bool(is) => Value::of(Shape::Bool(*is), is),
@@ -105,7 +106,7 @@ impl Engine<'_> {
 
     /// The arm of a `switch` that is taken, if the caller has decided that; behind the last one if it is none.
     pub(super) fn decided_arm(&mut self, subject: &Expr, arms: &[Arm], scope: &Rc<Vars>) -> Option<usize> {
-        if !self.is_constant(subject) || arms.iter().any(|arm| arm.binds.is_some()) {
+        if !self.is_constant_here(subject) || arms.iter().any(|arm| arm.binds.is_some()) {
             return None;
         }
         let value = self.constant_of(subject, scope)?;
@@ -120,7 +121,8 @@ impl Engine<'_> {
         self.chosen(Some(taken))
     }
 
-    /// Parameters that are constants in this call. Those that are not given have the value that is written for them.
+    /// Parameters that are constants in this call. Those that are not given have the value that is written for them; those
+    /// that the function assigns are something else in the next round of a loop.
     pub(super) fn constants_of(function: &Function, args: &Args, given: Option<Given>) -> Vec<Text> {
         let Some(Given { constants: given, all }) = given else { return Vec::new() };
         let given: Vec<_> = args.iter().map(|(name, _)| name).zip(given.into_iter().chain(repeat(false))).collect();
@@ -133,16 +135,12 @@ impl Engine<'_> {
             let by_name = given.iter().find(|(keyword, _)| keyword.as_deref() == Some(name));
             let constant = match by_name.or_else(|| in_order.next()) {
                 Some((_, constant)) => *constant,
-                None => param.default.as_ref().map_or(all, is_literal),
+                None => param.default.as_ref().map_or(all, Expr::is_literal),
             };
-            constant.then(|| name.clone())
+            (constant && !assigns(&function.body, name)).then(|| name.clone())
         };
         function.params.iter().take_while(|param| !param.is_rest).filter_map(&mut is_one).collect()
     }
-}
-
-fn is_literal(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Str(_) | ExprKind::Num(_) | ExprKind::Bool(_) | ExprKind::Null)
 }
 
 /// Whether two constants are equal; languages differ in what they say of different types.

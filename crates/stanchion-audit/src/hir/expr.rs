@@ -1,0 +1,18 @@
+//! What an expression is by its form alone.
+
+use super::{Expr, ExprKind};
+
+impl Expr {
+    /// A constant as it is written.
+    pub(crate) fn is_literal(&self) -> bool {
+        matches!(self.kind, ExprKind::Str(_) | ExprKind::Num(_) | ExprKind::Bool(_) | ExprKind::Null)
+    }
+
+    /// `x` of `!x`, or all of it; and whether it is negated.
+    pub(crate) fn negated(&self) -> (&Self, bool) {
+        match &self.kind {
+            ExprKind::Unary { op, of } if op == "!" => (of, true),
+            _ => (self, false),
+        }
+    }
+}
