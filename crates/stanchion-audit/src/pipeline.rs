@@ -169,7 +169,7 @@ pub fn audit_and_tell(
         let looked = hits_in(&program, &models, &Schema::of(&settings), &copies, &tell);
         partly += looked.partly.values().sum::<usize>();
         notes.extend(followed_in_part(&program, &looked));
-        notes.extend(unfollowed(&program));
+        notes.extend(unfollowed(&models, &program));
         let found = looked.found.iter().filter_map(|(hit, callers)| {
             let way = way(copies.is_stdio(hit.at.file), program.module(hit.write.file).language, callers);
             finding(&program, hit, callers, &surfaces, way)
@@ -229,14 +229,20 @@ fn followed_in_part(program: &Program, hits: &Hits) -> Vec<Note> {
 
 /// Files that hand work to threads by messages: who sends one and who gets it are judged as if they had nothing to do with
 /// each other.
-fn unfollowed(program: &Program) -> Vec<Note> {
-    let makes = |import: &Import| match &import.what {
-        Imported::Name(name) => name == "Worker",
-        what => *what == Imported::Module,
+fn unfollowed(models: &Models, program: &Program) -> Vec<Note> {
+    let sends = |file: &usize| {
+        let module = program.module(*file);
+        let gives = |import: &Import, class: &str| {
+            let (package, name) = class.rsplit_once('.').unwrap_or_default();
+            let is_given =
+                matches!(&import.what, Imported::Name(given) if given == name) || import.what == Imported::Module;
+            is_given && models.package(module.language, &import.module) == package
+        };
+        let threads = &models.words(module.language).threads;
+        module.imports.iter().any(|import| threads.iter().any(|class| gives(import, class)))
     };
-    let of_threads = |import: &Import| import.module.trim_start_matches("node:") == "worker_threads" && makes(import);
     let text = "messages to a worker thread are not followed: what is done by them is judged where the worker does it";
-    let files = (0..program.len()).filter(|file| program.module(*file).imports.iter().any(of_threads));
+    let files = (0..program.len()).filter(sends);
     files.map(|file| Note { path: program.path(file).to_owned(), line: 0, text: text.to_owned() }).collect()
 }
 
@@ -402,6 +408,8 @@ mod tests {
             found.report.notes.into_iter().map(|note| note.path).collect::<Vec<_>>()
         };
         assert_eq!(notes("import { Worker } from 'node:worker_threads';\nnew Worker('./b.js');\n"), ["a.js"]);
+        assert_eq!(notes("const threads = require('worker_threads');\nnew threads.Worker('./b.js');\n"), ["a.js"]);
+        assert_eq!(notes("import { Worker } from 'bullmq';\nnew Worker('./b.js');\n"), Vec::<String>::new());
         assert!(
             notes("import { parentPort } from 'worker_threads';\nparentPort.on('message', () => {});\n").is_empty()
         );
