@@ -26,7 +26,7 @@ use crate::probe::Ground;
 use crate::program::{Program, Source};
 use crate::rules::Hit;
 use crate::schema::Schema;
-use crate::suppress::suppress;
+use crate::suppress;
 use crate::walk::{self, Limits};
 
 /// What was looked at and what was found.
@@ -189,9 +189,11 @@ pub fn audit_and_tell(
         // Where a part of the tree is looked at, what leads to a line may stand in the rest.
         let is_whole = roots.iter().any(|root| walk::shown(base, root).is_empty());
         let was_looked_for = |code: &str| is_whole && config.severity(code, Severity::High).is_some();
+        let of_files = suppress::by_file(&findings);
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
-            let comments = &program.module(file).comments;
-            notes.extend(suppress(program.path(file), comments, &mut findings, &was_looked_for));
+            let (path, comments) = (program.path(file), &program.module(file).comments);
+            let own = of_files.get(path).map_or(&[][..], Vec::as_slice);
+            notes.extend(suppress::suppress(path, comments, &mut findings, own, &was_looked_for));
         }
         let place = |(subject, sites): (&Subject, &BTreeSet<Site>)| {
             let first = sites.first()?;
