@@ -85,7 +85,7 @@ pub(crate) fn hits_in(
         let (first, mut engine) = (files.start, Engine::new(program, models, files.clone()));
         let all: Vec<Judged> = files
             .map(|file| {
-                let judged = facts.get(copies.of(file)).map(|facts| judged(&mut engine, program, file, facts));
+                let judged = facts.get(copies.of(file)).map(|facts| judged(&mut engine, program, models, file, facts));
                 tell(done.fetch_add(1, Ordering::Relaxed) + 1);
                 judged.unwrap_or_default()
             })
@@ -165,14 +165,14 @@ fn weight(program: &Program, files: &Range<usize>) -> usize {
     files.clone().flat_map(|file| &program.module(file).functions).map(|function| function.body.len()).sum()
 }
 
-fn judged(engine: &mut Engine<'_>, program: &Program, file: usize, facts: &Facts) -> Judged {
+fn judged(engine: &mut Engine<'_>, program: &Program, models: &Models, file: usize, facts: &Facts) -> Judged {
     let mut all = Judged::default();
     let mut known: BTreeMap<Way, usize> = BTreeMap::new();
     engine.run(file, &mut |trace| {
         all.learned.learn(&trace, |file| is_test(program, file));
         subjects::of(&trace, &mut all.subjects);
         *(if trace.root.entry == Entry::Loose { &mut all.loose } else { &mut all.partly }) += usize::from(trace.cut);
-        for hit in judge(&Case { trace: &trace, facts, program }) {
+        for hit in judge(&Case { trace: &trace, facts, program, models }) {
             let at = match known.entry(way(&hit)) {
                 btree_map::Entry::Vacant(new) => {
                     all.found.push((hit, Callers::new()));

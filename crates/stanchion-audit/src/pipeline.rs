@@ -26,7 +26,7 @@ use crate::probe::Ground;
 use crate::program::{Program, Source};
 use crate::rules::Hit;
 use crate::schema::Schema;
-use crate::suppress::suppress;
+use crate::suppress;
 use crate::walk::{self, Limits};
 
 /// What was looked at and what was found.
@@ -169,7 +169,7 @@ pub fn audit_and_tell(
         let looked = hits_in(&program, &models, &Schema::of(&settings), &copies, &tell);
         partly += looked.partly.values().sum::<usize>();
         notes.extend(followed_in_part(&program, &looked));
-        notes.extend(unfollowed(&program));
+        notes.extend(unfollowed(&models, &program));
         let found = looked.found.iter().filter_map(|(hit, callers)| {
             let way = way(copies.is_stdio(hit.at.file), program.module(hit.write.file).language, callers);
             finding(&program, hit, callers, &surfaces, way)
@@ -189,9 +189,11 @@ pub fn audit_and_tell(
         // Where a part of the tree is looked at, what leads to a line may stand in the rest.
         let is_whole = roots.iter().any(|root| walk::shown(base, root).is_empty());
         let was_looked_for = |code: &str| is_whole && config.severity(code, Severity::High).is_some();
+        let of_files = suppress::by_file(&findings);
         for file in (0..program.len()).filter(|file| !program.module(*file).comments.is_empty()) {
-            let comments = &program.module(file).comments;
-            notes.extend(suppress(program.path(file), comments, &mut findings, &was_looked_for));
+            let (path, comments) = (program.path(file), &program.module(file).comments);
+            let own = of_files.get(path).map_or(&[][..], Vec::as_slice);
+            notes.extend(suppress::suppress(path, comments, &mut findings, own, &was_looked_for));
         }
         let place = |(subject, sites): (&Subject, &BTreeSet<Site>)| {
             let first = sites.first()?;
@@ -229,14 +231,20 @@ fn followed_in_part(program: &Program, hits: &Hits) -> Vec<Note> {
 
 /// Files that hand work to threads by messages: who sends one and who gets it are judged as if they had nothing to do with
 /// each other.
-fn unfollowed(program: &Program) -> Vec<Note> {
-    let makes = |import: &Import| match &import.what {
-        Imported::Name(name) => name == "Worker",
-        what => *what == Imported::Module,
+fn unfollowed(models: &Models, program: &Program) -> Vec<Note> {
+    let sends = |file: &usize| {
+        let module = program.module(*file);
+        let gives = |import: &Import, class: &str| {
+            let (package, name) = class.rsplit_once('.').unwrap_or_default();
+            let is_given =
+                matches!(&import.what, Imported::Name(given) if given == name) || import.what == Imported::Module;
+            is_given && models.package(module.language, &import.module) == package
+        };
+        let threads = &models.words(module.language).threads;
+        module.imports.iter().any(|import| threads.iter().any(|class| gives(import, class)))
     };
-    let of_threads = |import: &Import| import.module.trim_start_matches("node:") == "worker_threads" && makes(import);
     let text = "messages to a worker thread are not followed: what is done by them is judged where the worker does it";
-    let files = (0..program.len()).filter(|file| program.module(*file).imports.iter().any(of_threads));
+    let files = (0..program.len()).filter(sends);
     files.map(|file| Note { path: program.path(file).to_owned(), line: 0, text: text.to_owned() }).collect()
 }
 
@@ -402,6 +410,8 @@ mod tests {
             found.report.notes.into_iter().map(|note| note.path).collect::<Vec<_>>()
         };
         assert_eq!(notes("import { Worker } from 'node:worker_threads';\nnew Worker('./b.js');\n"), ["a.js"]);
+        assert_eq!(notes("const threads = require('worker_threads');\nnew threads.Worker('./b.js');\n"), ["a.js"]);
+        assert_eq!(notes("import { Worker } from 'bullmq';\nnew Worker('./b.js');\n"), Vec::<String>::new());
         assert!(
             notes("import { parentPort } from 'worker_threads';\nparentPort.on('message', () => {});\n").is_empty()
         );

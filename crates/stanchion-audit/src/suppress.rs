@@ -31,12 +31,26 @@ struct Suppression {
 /// Findings by code and line.
 type Places<'a> = BTreeMap<(&'a str, u32), Vec<usize>>;
 
-/// Marks the findings that the comments of a file suppress, and says what is wrong with those comments. Findings of other files
-/// are left as they are, unless they write in this one. A comment about a code that was not looked for may be needed.
+/// The findings that comments of a file can mean, by the file: where they are told, and where they write.
+pub(crate) fn by_file(findings: &[Finding]) -> BTreeMap<String, Vec<usize>> {
+    let mut files: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        let written = finding.flow.iter().filter(|step| step.role == Role::Write).map(|step| &step.path);
+        for path in written.chain([&finding.path]).collect::<BTreeSet<_>>() {
+            files.entry(path.clone()).or_default().push(at);
+        }
+    }
+    files
+}
+
+/// Marks the findings that the comments of a file suppress, and says what is wrong with those comments. `own` are those of
+/// [`by_file`]: looking at all findings for each file would cost their product. A comment about a code that was not looked
+/// for may be needed.
 pub(crate) fn suppress(
     path: &str,
     comments: &[Comment],
     findings: &mut [Finding],
+    own: &[usize],
     was_looked_for: &dyn Fn(&str) -> bool,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -44,7 +58,7 @@ pub(crate) fn suppress(
     // By code and line: a hostile file has as many comments as lines, and must not cost their product with the findings.
     let (mut on, mut below): (Places<'_>, Places<'_>) = Default::default();
     let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, finding) in findings.iter().enumerate() {
+    for (at, finding) in own.iter().filter_map(|at| Some((*at, findings.get(*at)?))) {
         let told = (finding.path == path).then_some((finding.line, finding.end_line));
         files.entry(finding.code).or_default().extend(told.map(|_| at));
         // What is said of a write is true whoever has called it.
@@ -167,6 +181,16 @@ mod tests {
     use crate::format::sample;
     use crate::hir::Span;
 
+    fn suppress(
+        path: &str,
+        comments: &[Comment],
+        findings: &mut [Finding],
+        was_looked_for: &dyn Fn(&str) -> bool,
+    ) -> Vec<Note> {
+        let own = by_file(findings).remove(path).unwrap_or_default();
+        super::suppress(path, comments, findings, &own, was_looked_for)
+    }
+
     fn comment(line: u32, text: &str) -> Comment {
         let more = u32::try_from(text.lines().count()).unwrap().saturating_sub(1);
         Comment { span: Span { line, column: 3, end_line: line + more }, text: text.into() }
@@ -267,6 +291,17 @@ mod tests {
         assert!(findings.iter().all(Finding::is_open));
         assert_eq!(suppress("src/store.ts", &[comment(4, why)], &mut findings, &|_| true), []);
         assert!(!findings.iter().any(Finding::is_open));
+    }
+
+    #[test]
+    fn a_file_looks_at_its_own_findings_only_and_they_are_told_or_write_in_it() {
+        let elsewhere = Finding { path: "caller.ts".into(), ..sample() };
+        let mut findings = [sample(), elsewhere, Finding { flow: Vec::new(), ..sample() }];
+        let expected = [("caller.ts".to_owned(), vec![1]), ("src/store.ts".to_owned(), vec![0, 1, 2])];
+        assert_eq!(by_file(&findings), BTreeMap::from(expected));
+        let all = [comment(1, "stanchion-audit: ignore-file RC101 -- why")];
+        super::suppress("src/store.ts", &all, &mut findings, &[2], &|_| true);
+        assert_eq!(findings.map(|finding| finding.is_open()), [true, true, false]);
     }
 
     #[test]

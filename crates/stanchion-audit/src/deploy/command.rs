@@ -37,8 +37,8 @@ const WRAPPERS: [&str; 32] = [
     "else",
     "dlx",
 ];
-/// What is asked for the number of processors.
-pub(super) const PROCESSORS: [&str; 4] = ["nproc", "cpu_count", "cpus", "availableParallelism"];
+/// How texts ask for the number of processors.
+const PROCESSORS: [&str; 4] = ["nproc", "cpu_count(", "cpus(", "availableParallelism("];
 /// Tokens looked at per command.
 const TOKENS_MOST: usize = 200;
 

@@ -86,9 +86,10 @@ pub(super) fn package_json(facts: &mut Facts<'_>, text: &str) {
 pub(super) fn pm2(facts: &mut Facts<'_>, text: &str) {
     let mut has_number = false;
     for (number, line) in (1_u32..).zip(text.lines().take(LINES_MOST)) {
-        let line = line.split("//").next().unwrap_or(line);
+        let line = uncommented(line);
         for part in line.split(['{', '}', '[', ']', ',']) {
             let Some((key, value)) = part.split_once(':') else { continue };
+            let value = value.split("/*").next().unwrap_or(value);
             let word = |text: &str| text.trim().trim_start_matches("- ").trim_matches(['"', '\'']).to_owned();
             let (key, value) = (word(key), word(value));
             let instances = match (key.as_str(), value.as_str()) {
@@ -101,6 +102,12 @@ pub(super) fn pm2(facts: &mut Facts<'_>, text: &str) {
             facts.add(Kind::Pm2, instances, number, format!("PM2 with {}", instances.words("instance", &value)));
         }
     }
+}
+
+/// A line without the comment at its end. What follows a colon is the rest of an address.
+fn uncommented(line: &str) -> &str {
+    let mut marks = line.match_indices("//").map(|(at, _)| line.split_at(at).0);
+    marks.find(|before| !before.ends_with(':')).unwrap_or(line)
 }
 
 pub(super) fn gunicorn_conf(facts: &mut Facts<'_>, text: &str) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{FACTS_MOST, Fact, Facts, Instances, Kind, command, is_told};
 use crate::hir::each::{each, each_in};
 use crate::hir::{Arg, Call, Expr, ExprKind, Imported, Module, Pattern, StmtKind};
-use crate::models::{Argument, Models, Which};
+use crate::models::{Argument, Models, Which, Words};
 
 /// Classes that are extended to start an application, with the option that says how many workers it has.
 const APPLICATIONS: [(&str, &str); 1] = [("gunicorn.app", "workers")];
@@ -18,7 +18,7 @@ pub(crate) fn started(models: &Models, path: &str, module: &Module) -> Vec<Fact>
     if !is_told(path) {
         return facts.found;
     }
-    let names = names(models, module);
+    let known = Known { models, module, names: names(models, module) };
     let options: Vec<&str> = APPLICATIONS
         .iter()
         .filter(|(of, _)| module.imports.iter().any(|import| import.module.starts_with(of)))
@@ -26,13 +26,13 @@ pub(crate) fn started(models: &Models, path: &str, module: &Module) -> Vec<Fact>
         .collect();
     for function in &module.functions {
         each_in(&function.body, &mut |expr| match &expr.kind {
-            ExprKind::Call(call) => by_call(&mut facts, models, module, &names, call),
+            ExprKind::Call(call) => by_call(&mut facts, &known, call),
             ExprKind::List(words) => by_command(&mut facts, words, expr.span.line),
             ExprKind::Object { fields, .. } => {
                 for (_, value) in
                     fields.iter().filter(|(key, _)| key.as_deref().is_some_and(|key| options.contains(&key)))
                 {
-                    workers(&mut facts, module, "an application server", value);
+                    workers(&mut facts, &known, "an application server", value);
                 }
             }
             _ => {}
@@ -42,6 +42,13 @@ pub(crate) fn started(models: &Models, path: &str, module: &Module) -> Vec<Fact>
     facts.found.dedup();
     facts.found.truncate(FACTS_MOST);
     facts.found
+}
+
+/// A file, and what is known of the names in it.
+struct Known<'a> {
+    models: &'a Models,
+    module: &'a Module,
+    names: BTreeMap<&'a str, String>,
 }
 
 /// What local names stand for: packages, and functions of packages.
@@ -57,16 +64,16 @@ fn names<'a>(models: &Models, module: &'a Module) -> BTreeMap<&'a str, String> {
     named.map(|import| (import.local.as_str(), full(&import.module, &import.what))).collect()
 }
 
-fn by_call(facts: &mut Facts<'_>, models: &Models, module: &Module, names: &BTreeMap<&str, String>, call: &Call) {
-    let Some(path) = path(&call.callee, names) else { return };
+fn by_call(facts: &mut Facts<'_>, known: &Known<'_>, call: &Call) {
+    let Some(path) = path(&call.callee, &known.names) else { return };
     let Some((on, name)) = path.rsplit_once('.') else { return };
-    let mut known = models.calls(module.language, on, name).iter();
-    let Some(model) = known.find(|model| model.does == "processes") else { return };
+    let mut models = known.models.calls(known.module.language, on, name).iter();
+    let Some(model) = models.find(|model| model.does == "processes") else { return };
     if model.value.0.is_empty() {
         let text = format!("`{path}` starts further processes");
         facts.add(Kind::Cluster, Instances::Many(None), call.callee.span.line, text);
     } else if let Some(value) = argument(&model.value, &call.args) {
-        workers(facts, module, &format!("`{path}`"), value);
+        workers(facts, known, &format!("`{path}`"), value);
     }
 }
 
@@ -99,22 +106,22 @@ fn argument<'a>(which: &Argument, args: &'a [Arg]) -> Option<&'a Expr> {
     })
 }
 
-fn workers(facts: &mut Facts<'_>, module: &Module, who: &str, number: &Expr) {
+fn workers(facts: &mut Facts<'_>, known: &Known<'_>, who: &str, number: &Expr) {
     // What cannot be told says nothing. Nor does a single one: what starts itself so can be started a second time.
-    if let Some(instances) = count(module, number).filter(is_many) {
+    if let Some(instances) = count(known, number).filter(is_many) {
         facts.add(Kind::Workers, instances, number.span.line, format!("{who} with {}", instances.words("worker", "")));
     }
 }
 
 /// How many: a number, or as many as there are processors; also behind a name of the file.
-fn count(module: &Module, number: &Expr) -> Option<Instances> {
+fn count(known: &Known<'_>, number: &Expr) -> Option<Instances> {
     let plain = |expr: &Expr| match &expr.kind {
         ExprKind::Num(text) => Some(Instances::of(text)),
         ExprKind::Str(text) => Some(command::worker_count(text)),
         _ => None,
     };
     let by_name = || match &number.kind {
-        ExprKind::Name(name) => module.functions.first()?.body.iter().find_map(|stmt| match &stmt.kind {
+        ExprKind::Name(name) => known.module.functions.first()?.body.iter().find_map(|stmt| match &stmt.kind {
             StmtKind::Assign { to, value, .. } if matches!(to.as_slice(), [Pattern::Name(to)] if to == name) => {
                 plain(value)
             }
@@ -122,18 +129,21 @@ fn count(module: &Module, number: &Expr) -> Option<Instances> {
         }),
         _ => None,
     };
-    let by_processors = || asks_for_processors(module, number).then_some(Instances::Many(None));
+    let by_processors = || asks_for_processors(known, number).then_some(Instances::Many(None));
     plain(number).or_else(by_name).or_else(by_processors)
 }
 
-fn asks_for_processors(module: &Module, number: &Expr) -> bool {
+fn asks_for_processors(known: &Known<'_>, number: &Expr) -> bool {
+    let module = known.module;
+    let processors = &known.models.words(module.language).processors;
     let mut asks = false;
     let mut inner = Vec::new();
     let mut look = |expr: &Expr, inner: &mut Vec<String>| match &expr.kind {
-        ExprKind::Name(name) | ExprKind::Member { name, .. } => {
-            asks |= command::PROCESSORS.contains(&name.as_str());
-            inner.push(name.to_string());
+        // What a program calls its own options says nothing.
+        ExprKind::Call(call) => {
+            asks |= path(&call.callee, &known.names).is_some_and(|path| Words::is_one(processors, &path));
         }
+        ExprKind::Name(name) | ExprKind::Member { name, .. } => inner.push(name.to_string()),
         _ => {}
     };
     each(number, &mut |expr| look(expr, &mut inner));

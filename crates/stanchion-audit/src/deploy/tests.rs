@@ -1,5 +1,8 @@
 use super::*;
 
+mod packages;
+mod started;
+
 fn said(path: &str, text: &str) -> Vec<String> {
     Deployment::read([(path, text)]).facts.iter().map(|fact| format!("{}: {}", fact.line, fact.text)).collect()
 }
@@ -99,6 +102,12 @@ fn process_managers() {
     for name in ["ecosystem.json", "pm2.json", "pm2.config.cjs"] {
         assert_eq!(said(name, json), ["1: PM2 with several instances"], "{name}");
     }
+    let address = "apps: [{ name: 'a', env: { URL: 'http://x' }, instances: 4 }] // http://y, instances: 5";
+    assert_eq!(said("ecosystem.config.js", address), ["1: PM2 with 4 instances"]);
+    assert_eq!(said("ecosystem.config.js", "  instances: 4 /* each */,"), ["1: PM2 with 4 instances"]);
+    let processors = "apps: [{ name: 'a', instances: os.cpus().length }]";
+    assert_eq!(how_many("ecosystem.config.js", processors), [MANY]);
+    assert_eq!(how_many("ecosystem.config.js", "apps: [{ name: 'a', instances: opts.cpus }]"), [Instances::Unknown]);
     assert_eq!(said("ecosystem.config.js", "apps: [{ // instances: 4\n name: 'a' }]"), Vec::<String>::new());
     assert_eq!(said("gunicorn.conf.py", "workers = 4\n"), ["1: gunicorn with 4 workers"]);
     assert_eq!(how_many("gunicorn.conf.py", "workers = multiprocessing.cpu_count() * 2 + 1\n"), [MANY]);
@@ -283,119 +292,4 @@ fn a_package_that_servers_are_made_with_and_a_command_make_a_server_over_stdio()
     assert_eq!(Deployment::read([("package.json", package)]).facts[0].kind, Kind::StdioMcp);
     let transport = "import { StdioTransport } from \"@tmcp/transport-stdio\";";
     assert!(Deployment::read([("a.js", transport)]).is_many());
-}
-
-/// What a file says of copies of the program, by line.
-fn of_itself(path: &str, text: &str) -> Vec<String> {
-    let module = crate::frontend::lower(crate::frontend::Dialect::of(path).unwrap(), text).unwrap();
-    let facts = started(&crate::models::Models::new(&[]).unwrap(), path, &module);
-    facts.iter().map(|fact| format!("{}: {}", fact.line, fact.text)).collect()
-}
-
-#[test]
-fn code_that_starts_copies_of_itself_says_so() {
-    let forks = ["2: `cluster.fork` starts further processes"];
-    for import in [
-        "import cluster from 'node:cluster';",
-        "import * as c from \"cluster\"; const cluster = 1;",
-        "const c = require('cluster');",
-        "const { fork } = require('node:cluster');",
-        "import { fork as again } from 'cluster';",
-    ] {
-        let call = match import {
-            _ if import.contains("again") => "again()",
-            _ if import.contains("{ fork }") => "fork()",
-            _ if import.contains("cluster from") => "if (cluster.isPrimary) cpus().forEach(() => cluster.fork());",
-            _ => "for (let i = 0; i < 4; i++) (c as any).fork();",
-        };
-        assert_eq!(of_itself("a.ts", &format!("{import}\n{call}")), forks, "{import}");
-    }
-    for other in [
-        "import { fork } from 'child_process';\nfork('./worker.js');",
-        "const cluster = { fork() {} };\ncluster.fork();",
-        "import { Cluster } from 'ioredis';\nnew Cluster([]).fork();",
-    ] {
-        assert!(of_itself("a.ts", other).is_empty(), "{other}");
-    }
-    assert!(of_itself("tests/a.ts", "import c from 'cluster';\nc.fork();").is_empty());
-    assert_eq!(
-        of_itself("a.js", "const pm2 = require('pm2');\npm2.start({ script: 'a.js', instances: 4 }, done);"),
-        ["2: `pm2.start` with 4 workers"]
-    );
-}
-
-#[test]
-fn application_servers_that_code_starts_have_workers() {
-    let run = |rest: &str| {
-        of_itself("main.py", &format!("import os, uvicorn\nN = 3\ndef main():\n    uvicorn.run('a:app', {rest})\n"))
-    };
-    assert_eq!(run("port=80, workers=4"), ["4: `uvicorn.run` with 4 workers"]);
-    assert_eq!(run("workers=N"), ["4: `uvicorn.run` with 3 workers"]);
-    assert_eq!(run("workers=os.cpu_count() * 2 + 1"), ["4: `uvicorn.run` with several workers"]);
-    // One that starts itself with one worker can be started again, and what nobody can tell is not one.
-    assert_eq!(run("workers=1"), Vec::<String>::new());
-    assert_eq!(run("port=80"), Vec::<String>::new());
-    assert_eq!(run("workers=settings.workers"), Vec::<String>::new());
-    assert_eq!(
-        of_itself("main.py", "from granian import Granian\nGranian('a:app', workers=2).serve()\n"),
-        ["2: `granian.Granian` with 2 workers"]
-    );
-    let extended = "import multiprocessing\nfrom gunicorn.app.base import BaseApplication\n\
-                    class A(BaseApplication):\n    pass\ndef many():\n    return multiprocessing.cpu_count() * 2\n\
-                    A(app, {'bind': ':80', 'workers': many()}).run()\n";
-    assert_eq!(of_itself("main.py", extended), ["7: an application server with several workers"]);
-    assert_eq!(of_itself("main.py", "OPTIONS = {'workers': 4}\n"), Vec::<String>::new());
-    assert_eq!(
-        of_itself("main.py", "import subprocess\nsubprocess.run(['gunicorn', '-w', '4', 'a:app'])\n"),
-        ["2: gunicorn with 4 workers"]
-    );
-    // A command that is about something else.
-    let other = "import subprocess\nsubprocess.run(['kubectl', 'scale', 'web', '--replicas=3'])\n";
-    assert_eq!(of_itself("main.py", other), Vec::<String>::new());
-}
-
-/// How many run, by package, where the files stand.
-fn by_package(files: &[(&str, &str)], path: &str) -> bool {
-    let deployment = Deployment::read(files.iter().copied());
-    deployment.of(&BTreeSet::from([deployment.package(path)])).is_many()
-}
-
-#[test]
-fn a_fact_is_about_its_package() {
-    let tool = ("tool/src/a.ts", "import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';");
-    let package = ("tool/package.json", "{\"name\": \"tool\"}");
-    let api = ("api/src/a.ts", "export const x = 1;");
-    let both = [tool, package, api];
-    assert!(by_package(&both, "tool/src/b.ts") && !by_package(&both, "api/src/a.ts"));
-    // A manifest above speaks of all, code above does not.
-    let compose = ("compose.yaml", "services:\n  web:\n    scale: 3\n");
-    assert!(by_package(&[tool, package, api, compose], "api/src/a.ts"));
-    assert!(!by_package(&[("src/a.ts", tool.1), package, ("tool/src/a.ts", api.1)], "tool/src/a.ts"));
-    // A folder that is no package, with manifests only, speaks of all; so does everything where there is one package.
-    let elsewhere = ("k8s/web.yaml", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 2\n");
-    assert!(by_package(&[package, ("tool/src/a.ts", api.1), api, elsewhere], "api/src/a.ts"));
-    assert!(by_package(&[package, tool, ("scripts/a.ts", "")], "scripts/a.ts"));
-    // How files are to be read makes no package.
-    assert!(by_package(&[tool, ("tool/package.json", "{\"type\": \"module\"}"), api], "api/src/a.ts"));
-}
-
-#[test]
-fn folders_with_manifests_of_their_own_are_services() {
-    let many = ("a/Dockerfile", "CMD [\"gunicorn\", \"-w\", \"4\", \"a\"]");
-    let one = ("b/Dockerfile", "CMD [\"gunicorn\", \"-w\", \"1\", \"a\"]");
-    let (a, b) = (("a/main.py", "x = 1\n"), ("b/main.py", "x = 1\n"));
-    assert!(by_package(&[many, one, a, b], "a/main.py") && !by_package(&[many, one, a, b], "b/main.py"));
-    assert!(!by_package(&[many, one, a, b, ("c/main.py", "x = 1\n")], "c/main.py"));
-    let chart = ("b/chart/values.yaml", "replicaCount: 4\n");
-    assert!(by_package(&[many, chart, a, b], "b/main.py"));
-    assert!(!by_package(&[one, chart, a, b, ("a/compose.yaml", "services:\n  web:\n    scale: 1\n")], "a/main.py"));
-    // The one folder of manifests, with a helper beside them.
-    assert!(by_package(&[many, ("a/check.py", ""), ("src/main.py", "x = 1\n")], "src/main.py"));
-}
-
-#[test]
-fn very_many_packages_count_as_one() {
-    let paths: Vec<_> = (0..2_000).flat_map(|n| [format!("p{n}/package.json"), format!("p{n}/a.js")]).collect();
-    let files: Vec<_> = paths.iter().map(|path| (path.as_str(), "{\"name\": \"a\"}")).collect();
-    assert_eq!(Deployment::read(files).package("p1/a.js"), "");
 }

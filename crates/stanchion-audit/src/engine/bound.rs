@@ -132,7 +132,9 @@ impl Bound {
 
     /// What is written derives from these.
     pub(super) fn deps(&self, statement: &Statement) -> Origins {
-        let set = statement.set.iter().map(|set| &set.operand);
+        // What the database computes from the row as it is then overwrites nothing: beside other columns it does not count.
+        let computed = statement.set.iter().all(|set| set.relative);
+        let set = statement.set.iter().filter(|set| computed || !set.relative).map(|set| &set.operand);
         // Of a row that is there only what is set is replaced, and its key is none of that.
         let replaces = |column: &str| {
             let sets = |set: &Assignment| set.column == "*" || set.column == column || names(&set.operand, column);

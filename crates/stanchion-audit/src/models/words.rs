@@ -46,6 +46,18 @@ pub(crate) struct Words {
     pub(crate) refused: Vec<String>,
     /// Errors with this in their names say that something is not there.
     pub(crate) absent: Vec<String>,
+    /// Errors with this in their names, codes or texts leave open whether the call has run.
+    pub(crate) unsure: Vec<String>,
+    /// Unless they have this in them, too: then it has not.
+    pub(crate) unsent: Vec<String>,
+    /// Classes of errors of any kind.
+    pub(crate) any_error: Vec<String>,
+    /// Functions that tell whether something is of a class: their second argument.
+    pub(crate) is_of: Vec<String>,
+    /// Functions that tell how many processors there are.
+    pub(crate) processors: Vec<String>,
+    /// Classes of threads that get their work by messages.
+    pub(crate) threads: Vec<String>,
     /// What makes something empty if it is given nothing.
     pub(crate) containers: Vec<String>,
     /// What makes a copy of what it is given, or of what it is a method of.
@@ -126,6 +138,12 @@ impl Words {
             (&mut self.updates, &more.updates),
             (&mut self.refused, &more.refused),
             (&mut self.absent, &more.absent),
+            (&mut self.unsure, &more.unsure),
+            (&mut self.unsent, &more.unsent),
+            (&mut self.any_error, &more.any_error),
+            (&mut self.is_of, &more.is_of),
+            (&mut self.processors, &more.processors),
+            (&mut self.threads, &more.threads),
             (&mut self.containers, &more.containers),
             (&mut self.copies, &more.copies),
             (&mut self.clocks, &more.clocks),

@@ -26,6 +26,7 @@ pub(crate) use self::hit::Hit;
 pub(crate) use self::learned::Learned;
 use crate::engine::{Event, EventId, Kind, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
+use crate::models::Models;
 use crate::program::Program;
 use crate::schema::Schema;
 
@@ -94,6 +95,7 @@ pub(crate) struct Case<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) facts: &'a Facts,
     pub(crate) program: &'a Program,
+    pub(crate) models: &'a Models,
 }
 
 /// All that is wrong in a trace, if [`Learned::bears_out`] says so in the end.

@@ -5,32 +5,7 @@ use super::parts::{around, flat};
 use crate::engine::{Event, Site, path_of};
 use crate::hir::each::{each, each_in};
 use crate::hir::{Arg, Expr, ExprKind, Function, Handler, Module, Pattern, Span, Stmt, StmtKind};
-
-/// What errors say after which nobody knows whether the call has run: by their names, codes and texts.
-const UNSURE: [&str; 18] = [
-    "ECONNRESET",
-    "ETIMEDOUT",
-    "ESOCKETTIMEDOUT",
-    "ECONNABORTED",
-    "EPIPE",
-    "socket hang up",
-    "timeout",
-    "Timeout",
-    "TIMEOUT",
-    "timed out",
-    "AbortError",
-    "BrokenPipe",
-    "ConnectionReset",
-    "ConnectionError",
-    "ReadError",
-    "RequestException",
-    "RequestError",
-    "TransportError",
-];
-/// A connection that was not made in time.
-const SURE: [&str; 2] = ["ConnectTimeout", "ConnectionRefused"];
-/// Errors of any kind.
-const ANY: [&str; 3] = ["Exception", "BaseException", "Error"];
+use crate::models::Words;
 
 /// Whether the `try` has made the very same call, which may have run although it failed.
 pub(super) fn is_repeated(case: &Case<'_>, event: &Event) -> bool {
@@ -40,12 +15,14 @@ pub(super) fn is_repeated(case: &Case<'_>, event: &Event) -> bool {
 fn is_again(case: &Case<'_>, place: Site) -> bool {
     let Some(function) = around(case, place) else { return false };
     let module = case.program.module(place.file);
+    let words = case.models.words(module.language);
     flat(&function.body).into_iter().any(|stmt| {
         let StmtKind::Try { body, handlers, .. } = &stmt.kind else { return false };
         handlers.iter().any(|handler| {
             let call = call_at(&handler.body, place.span);
             call.is_some_and(|call| {
-                has(body, call) && may_have_run(module, handler, place.span) && keeps(handler, call)
+                let may_have_run = || Caught { words, module, handler }.may_have_run(place.span);
+                has(body, call) && may_have_run() && keeps(handler, call)
             })
         })
     })
@@ -99,28 +76,100 @@ fn keeps(handler: &Handler, call: &Expr) -> bool {
     })
 }
 
-/// Whether the call is made again after an error that does not say that nothing was done.
-fn may_have_run(module: &Module, handler: &Handler, call: Span) -> bool {
-    let types: Vec<&Expr> = handler.catches.iter().flat_map(parts).collect();
-    let named = |expr: &&Expr| path_of(expr).unwrap_or_default();
-    let is_any = |name: &str| name.rsplit('.').next().is_some_and(|last| ANY.contains(&last));
-    if !types.is_empty() && !types.iter().map(named).any(|name| is_any(&name) || is_unsure(&name)) {
-        return false;
-    }
-    let mut asked = Vec::new();
-    conditions(&handler.body, call, &mut asked);
-    asked.is_empty() || asked.into_iter().flatten().any(|cond| says_unsure(module, cond))
+/// The error that a handler has caught, and what says which one it is.
+struct Caught<'a> {
+    words: &'a Words,
+    module: &'a Module,
+    handler: &'a Handler,
 }
 
-fn parts(caught: &Expr) -> Vec<&Expr> {
-    match &caught.kind {
+impl Caught<'_> {
+    /// Whether the call is made again after an error that does not say that nothing was done.
+    fn may_have_run(&self, call: Span) -> bool {
+        let types: Vec<&Expr> = self.handler.catches.iter().flat_map(parts).collect();
+        let is_any = |of: &&Expr| path_of(of).is_some_and(|path| Words::is_last(&self.words.any_error, &path));
+        if !types.is_empty() && !types.iter().any(|of| is_any(of) || self.names_unsure(of)) {
+            return false;
+        }
+        let mut asked = Vec::new();
+        conditions(&self.handler.body, call, &mut asked);
+        asked.is_empty() || asked.into_iter().flatten().any(|cond| self.says_unsure(cond))
+    }
+
+    /// Whether a condition names such an error, or asks a function of the file that does. What a program calls its own
+    /// options says nothing: only texts, classes, and what is asked of the error or compared with it.
+    fn says_unsure(&self, cond: &Expr) -> bool {
+        let mut found = false;
+        let mut asks = Vec::new();
+        let mut keys = Vec::new();
+        each(cond, &mut |part| match &part.kind {
+            ExprKind::Str(text) => found |= !keys.contains(&part.span) && self.is_unsure(text),
+            ExprKind::Index { index, .. } => keys.push(index.span),
+            ExprKind::Call(call) => {
+                let asked = path_of(&call.callee);
+                if asked.as_deref().is_some_and(|path| Words::is_one(&self.words.is_of, path)) {
+                    let classes = call.args.get(1).map(|arg| parts(&arg.value)).unwrap_or_default();
+                    found |= classes.into_iter().any(|class| self.names_unsure(class));
+                }
+                asks.extend(asked);
+            }
+            ExprKind::Binary { op, right, .. } if op == "instanceof" => found |= self.names_unsure(right),
+            ExprKind::Binary { left, right, .. } if self.is_of_it(left) || self.is_of_it(right) => {
+                let mut other = [left, right].into_iter().flat_map(|side| parts(side));
+                found |= other.any(|other| self.is_imported(other) && self.names_unsure(other));
+            }
+            ExprKind::Member { of, name } => found |= self.is_of_it(of) && self.is_unsure(name),
+            _ => {}
+        });
+        let is_asked = |function: &&Function| {
+            !function.name.is_empty() && asks.iter().any(|path| path.rsplit('.').next() == Some(function.name.as_str()))
+        };
+        found
+            || self.module.functions.iter().filter(is_asked).any(|function| {
+                let mut says = false;
+                each_in(&function.body, &mut |part| {
+                    says |= matches!(&part.kind, ExprKind::Str(text) if self.is_unsure(text));
+                });
+                says
+            })
+    }
+
+    fn is_unsure(&self, text: &str) -> bool {
+        Words::is_in(&self.words.unsure, text) && !Words::is_in(&self.words.unsent, text)
+    }
+
+    fn names_unsure(&self, expr: &Expr) -> bool {
+        path_of(expr).is_some_and(|path| self.is_unsure(&path))
+    }
+
+    /// The error, or something of it.
+    fn is_of_it(&self, expr: &Expr) -> bool {
+        let name = root(expr);
+        name.is_some() && matches!(&self.handler.name, Some(Pattern::Name(caught)) if Some(caught.as_str()) == name)
+    }
+
+    /// A constant of another file: a library's, most likely.
+    fn is_imported(&self, expr: &Expr) -> bool {
+        root(expr).is_some_and(|name| self.module.imports.iter().any(|import| import.local == name))
+    }
+}
+
+/// The name that a path of members begins with.
+fn root(mut expr: &Expr) -> Option<&str> {
+    loop {
+        match &expr.kind {
+            ExprKind::Name(name) => return Some(name),
+            ExprKind::Member { of, .. } | ExprKind::Index { of, .. } => expr = of,
+            _ => return None,
+        }
+    }
+}
+
+fn parts(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
         ExprKind::List(parts) => parts.iter().collect(),
-        _ => vec![caught],
+        _ => vec![expr],
     }
-}
-
-fn is_unsure(text: &str) -> bool {
-    UNSURE.iter().any(|word| text.contains(word)) && !SURE.iter().any(|word| text.contains(word))
 }
 
 /// The conditions on the way to a place; nothing for one that has to be false there.
@@ -162,29 +211,6 @@ fn negated(cond: &Expr) -> Option<&Expr> {
         ExprKind::Binary { op, left, right } if op == "&&" => negated(left).and(negated(right)).map(|_| cond),
         _ => None,
     }
-}
-
-/// Whether a condition names such an error, or asks a function of the file that does.
-fn says_unsure(module: &Module, cond: &Expr) -> bool {
-    let mut found = false;
-    let mut asks = Vec::new();
-    each(cond, &mut |part| match &part.kind {
-        ExprKind::Str(text) => found |= is_unsure(text),
-        ExprKind::Call(call) => asks.extend(path_of(&call.callee)),
-        // `isinstance(error, Timeout)`
-        ExprKind::Name(name) => found |= is_unsure(name),
-        ExprKind::Member { name, .. } => found |= is_unsure(name),
-        _ => {}
-    });
-    let is_asked = |function: &&Function| {
-        !function.name.is_empty() && asks.iter().any(|path| path.rsplit('.').next() == Some(function.name.as_str()))
-    };
-    found
-        || module.functions.iter().filter(is_asked).any(|function| {
-            let mut says = false;
-            each_in(&function.body, &mut |part| says |= matches!(&part.kind, ExprKind::Str(text) if is_unsure(text)));
-            says
-        })
 }
 
 /// Whether two expressions are written in the same way. What is not known here is not.

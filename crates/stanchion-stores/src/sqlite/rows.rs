@@ -201,7 +201,6 @@ impl Rows<'_> {
             return Err(Error::new(ErrorKind::Invalid, "the value is larger than 16 MiB").with("key", key).into());
         }
         let now = self.clock.now_ms();
-        // stanchion-audit: ignore RC106 -- in one transaction: SQLite refuses the write if others have written since the read
         let (version, last_ms): (i64, i64) = self
             .db
             .prepare_cached(
@@ -294,7 +293,6 @@ impl Rows<'_> {
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (key) DO UPDATE SET
                    version = ?2, written_ms = ?3, expires_ms = ?4, fence = ?5, nonce = ?6, value_sum = ?7, sum = ?8, value = ?9";
         let fence = head.fence.map(|fence| (fence.number().cast_signed(), fence.nonce().cast_signed()));
-        // stanchion-audit: ignore RC102 -- in one transaction: SQLite refuses the write if others have written since the read
         self.db.prepare_cached(sql)?.execute(params![
             key.as_str(),
             head.version,

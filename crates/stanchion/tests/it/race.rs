@@ -138,7 +138,6 @@ fn where_the_guard_cannot_help_it_says_so_and_the_guarded_run_decides() {
     let spec = careless(&home, node, "twice");
     let text = std::fs::read_to_string(&spec).unwrap();
     let text = text.replace("[read]", "faults = [\"duplicate\"]\n[read]").replace("every =", "once =");
-    // stanchion-audit: ignore RC101, RC302 -- the folder is this test's own
     std::fs::write(&spec, text).unwrap();
     home.output(&["race", &spec, "--through-guard"])
         .exits(1)
