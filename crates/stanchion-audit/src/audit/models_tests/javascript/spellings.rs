@@ -6,6 +6,11 @@ use super::{Table, check};
 fn files() {
     const TABLE: Table = &[
         (
+            "promisified",
+            "import { promisify } from 'node:util';\nimport fs from 'fs';\nconst read = promisify(fs.readFile);\nconst write = promisify(fs.writeFile);\nexport async function f(x) {\n const d = await read('a');\n await write('a', d + x);\n}",
+            &[("RC101", 6, 7)],
+        ),
+        (
             "blob",
             "import { openAsBlob } from 'node:fs';\nimport fs from 'fs/promises';\nexport async function f(x) {\n const d = await (await openAsBlob('a')).text();\n await fs.writeFile('a', d + x);\n}",
             &[("RC101", 4, 5)],
