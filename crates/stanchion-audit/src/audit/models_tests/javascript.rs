@@ -1,6 +1,7 @@
 use super::{Table, check};
 
 mod mappers;
+mod spellings;
 
 #[test]
 fn files() {

@@ -1,5 +1,7 @@
 use super::{Table, check};
 
+mod spellings;
+
 #[test]
 fn files() {
     const TABLE: Table = &[

@@ -1,5 +1,7 @@
 use super::{Table, check};
 
+mod spellings;
+
 #[test]
 fn files_databases_keys_and_handlers() {
     const TABLE: Table = &[
