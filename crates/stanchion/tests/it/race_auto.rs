@@ -50,6 +50,21 @@ fn ours_and_the_guarded_official_one_are_not() {
     auto(&home, &["--env", FILE], &guarded).exits(0).says("nothing found: create_entities");
 }
 
+/// Pages and outputs are handed on; only the file that is played has everything.
+#[test]
+fn what_may_be_a_key_is_not_shown_and_the_saved_specification_has_it() {
+    let home = Home::new();
+    let ours = [STANCHION, "--home", "{dir}", "memory"];
+    let (html, saved) = (home.path("race.html"), home.path("made.toml"));
+    let env = ["--env", "API_KEY=s3cret", "--env", "FOLDER={dir}/x", "--html", html.to_str().unwrap()];
+    let said = auto(&home, &env, &ours).exits(0).says("API_KEY = \"…\", FOLDER = \"{dir}/x\"").says("--save-spec FILE");
+    assert!(!said.out.contains("s3cret") && !said.err.contains("s3cret"), "{said:?}");
+    let page = std::fs::read_to_string(&html).unwrap();
+    assert!(page.contains("API_KEY=…") && page.contains("FOLDER={dir}/x") && !page.contains("s3cret"));
+    auto(&home, &[&env[..4], &["--save-spec", saved.to_str().unwrap()]].concat(), &ours).exits(0);
+    assert!(std::fs::read_to_string(saved).unwrap().contains("API_KEY = \"s3cret\""));
+}
+
 fn guarded(peers: &Peers) -> Vec<String> {
     let wrap = [STANCHION, "--home", "{dir}/home", "wrap", "--"].map(str::to_owned);
     wrap.into_iter().chain(official(peers)).collect()
