@@ -110,31 +110,42 @@ fn probes(folder: &Path) -> Vec<String> {
     all.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect()
 }
 
-/// What `docs/race.md` says of a hundred seeds: `cargo test -p stanchion --test it race_auto -- --ignored`.
-#[test]
-#[ignore = "minutes: a hundred seeds of each"]
-fn a_hundred_seeds_find_the_official_server_and_neither_ours_nor_the_guarded_one() {
-    let peers = peers_or_skip!();
+/// What `docs/race.md` says of a hundred seeds.
+fn hundred_seeds(command: &[String], code: i32) {
     let home = Home::new();
-    let ours = [STANCHION, "--home", "{dir}", "memory"].map(str::to_owned).to_vec();
-    for (name, command, code) in [("official", official(&peers), 1), ("ours", ours, 0), ("guarded", guarded(&peers), 0)]
-    {
-        let words: Vec<String> = command.iter().map(|word| format!("{word:?}")).collect();
-        let text = format!(
-            "version = 1\nname = \"{name}\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [{}]\nstart_seconds = 60\n\
-             env = {{ HOME = \"{{dir}}\", MEMORY_FILE_PATH = \"{{dir}}/memory.jsonl\" }}\n\
-             [limits]\nrounds = 2\nseconds = 120\n[[call]]\ntool = \"create_entities\"\n\
-             arguments = {{ entities = [{{ name = \"{{id}}\", entityType = \"t\", observations = [] }}] }}\n\
-             faults = [\"delay\", \"lost-reply\"]\n\
-             [read]\ntool = \"read_graph\"\nselect = \"/entities/*/name\"\n[expect]\nevery = \"{{id}}\"\nunique = true\n",
-            words.join(", ")
-        );
-        let file = home.path("seeds.toml");
-        std::fs::write(&file, text).unwrap();
-        for seed in 0..100 {
-            home.output(&["race", file.to_str().unwrap(), "--seed", &seed.to_string()]).exits(code);
-        }
+    let words: Vec<String> = command.iter().map(|word| format!("{word:?}")).collect();
+    let text = format!(
+        "version = 1\nname = \"seeds\"\n[target]\nkind = \"mcp-stdio\"\ncommand = [{}]\nstart_seconds = 60\n\
+         env = {{ HOME = \"{{dir}}\", MEMORY_FILE_PATH = \"{{dir}}/memory.jsonl\" }}\n\
+         [limits]\nrounds = 2\nseconds = 120\n[[call]]\ntool = \"create_entities\"\n\
+         arguments = {{ entities = [{{ name = \"{{id}}\", entityType = \"t\", observations = [] }}] }}\n\
+         faults = [\"delay\", \"lost-reply\"]\n\
+         [read]\ntool = \"read_graph\"\nselect = \"/entities/*/name\"\n[expect]\nevery = \"{{id}}\"\nunique = true\n",
+        words.join(", ")
+    );
+    let file = home.path("seeds.toml");
+    std::fs::write(&file, text).unwrap();
+    for seed in 0..100 {
+        home.output(&["race", file.to_str().unwrap(), "--seed", &seed.to_string()]).exits(code);
     }
+}
+
+#[test]
+#[ignore = "minutes"]
+fn a_hundred_seeds_find_the_official_server() {
+    hundred_seeds(&official(&peers_or_skip!()), 1);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn a_hundred_seeds_do_not_find_ours() {
+    hundred_seeds(&[STANCHION, "--home", "{dir}", "memory"].map(str::to_owned), 0);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn a_hundred_seeds_do_not_find_the_official_one_behind_the_guard() {
+    hundred_seeds(&guarded(&peers_or_skip!()), 0);
 }
 
 #[test]
