@@ -10,7 +10,7 @@ mod spec;
 mod target;
 mod verdict;
 
-pub use auto::{Auto, AutoTarget, auto};
+pub use auto::{Auto, AutoTarget, auto, without_value};
 pub use oracle::Violation;
 pub use run::{End, Options, Phase, Progress, ReadBack, Record, Watch, race};
 pub use schedule::{Fault, Schedule, ScheduleError, Step};

@@ -124,18 +124,14 @@ pub(crate) fn is_option(verb: &str, command: &[std::ffi::OsString]) -> bool {
     true
 }
 
-/// Ctrl-C, or SIGTERM from a supervisor: the code of whoever was ended by it. It listens from the call on, not from the
-/// first poll: what is started meanwhile would outlive whoever a signal ends without asking.
+/// Ctrl-C, SIGTERM from a supervisor, or a closed terminal unless `nohup` says otherwise: the code of whoever was ended by it. It
+/// listens from the call on, not from the first poll: what is started meanwhile would outlive whoever a signal ends without asking.
 #[cfg(unix)]
 pub(crate) fn signalled() -> impl Future<Output = u8> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    let signals = crate::run::Signals::for_waiting();
     async {
-        let (Ok(mut interrupt), Ok(mut terminate)) = signals else { return std::future::pending().await };
-        tokio::select! {
-            _ = interrupt.recv() => 130,
-            _ = terminate.recv() => 143,
-        }
+        let Ok(mut signals) = signals else { return std::future::pending().await };
+        128 + signals.next().await.number()
     }
 }
 

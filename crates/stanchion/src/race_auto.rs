@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use stanchion_race::{Auto, AutoTarget, Options, auto, without_secrets};
+use stanchion_race::{Auto, AutoTarget, Options, auto, without_secrets, without_value};
 
 use crate::exit::{escaped, print, say};
+use crate::race_verb::watched;
 
 /// What `race --auto` can be told.
 #[derive(Debug, Args)]
@@ -33,11 +34,12 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 impl AutoArgs {
-    /// What was typed of this, without the query of an address: it may be a key, and pages are handed on.
+    /// What was typed of this, without the query of an address and the value of a variable: they may be keys, and pages are handed on.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec!["--auto".to_owned()];
         words.extend(self.url.iter().flat_map(|url| ["--url".to_owned(), without_secrets(url)]));
-        words.extend(self.env.iter().flat_map(|(name, value)| ["--env".to_owned(), format!("{name}={value}")]));
+        let set = |(name, value): &(String, String)| ["--env".to_owned(), format!("{name}={}", without_value(value))];
+        words.extend(self.env.iter().flat_map(set));
         words
     }
 
@@ -56,16 +58,15 @@ impl AutoArgs {
 /// Races, and says what was made of the tools; `Err` is what went wrong with a file.
 pub(crate) async fn run(args: &AutoArgs, options: &Options, is_quiet: bool) -> Result<Auto, String> {
     let target = AutoTarget { command: args.command.clone(), env: args.env.clone(), urls: args.url.clone() };
-    let auto = auto(&target, options).await;
+    let auto = watched("", options, async |options: &Options| auto(&target, options).await).await;
     auto.notes.iter().for_each(|note| say(&escaped(&format!("note: {note}"))));
-    let Some(spec) = &auto.spec else { return Ok(auto) };
+    let (Some(spec), Some(shown)) = (&auto.spec, &auto.shown) else { return Ok(auto) };
     if let Some(path) = &args.save_spec {
         std::fs::write(path, spec).map_err(|error| format!("error: {} cannot be written: {error}", path.display()))?;
     } else if !is_quiet {
-        let shown = args.url.iter().fold(spec.clone(), |text, url| text.replace(url.as_str(), &without_secrets(url)));
         shown.lines().for_each(|line| print(&escaped(line)));
-        if shown != *spec {
-            say("note: the query of the address is not shown; --save-spec FILE writes it");
+        if shown != spec {
+            say("note: what may be a key stands there as …; --save-spec FILE writes all, to be played");
         }
         print("");
     }

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use stanchion_core::Result;
-use stanchion_race::{Comparison, Options, Phase, Progress, Schedule, Spec, Verdict, Watch, race};
+use stanchion_race::{Comparison, Options, Phase, Progress, Schedule, Spec, Watch, race};
+use stanchion_stores::Durability;
 
 use self::guard::Guard;
 use self::show::Report;
@@ -87,11 +88,23 @@ pub(crate) struct RaceArgs {
     /// Print the verdict as JSON
     #[arg(long)]
     json: bool,
-    /// A race has no store: these two are options of all verbs, and are not shown here
-    #[arg(long, hide = true, value_name = "URL")]
+    /// These two are options of all verbs; here they are refused, and not shown
+    #[arg(long, hide = true, value_name = "URL", value_parser = no_store)]
     store: Option<String>,
-    #[arg(long, hide = true, value_name = "process|power", default_value = "process", value_parser = parse::<stanchion_stores::Durability>)]
-    durability: stanchion_stores::Durability,
+    #[arg(long, hide = true, value_name = "process|power", default_value = "process", value_parser = no_durability)]
+    durability: Durability,
+}
+
+const NO_STORE: &str = "a race has no store: the target's is named in its command or environment";
+
+fn no_store(_: &str) -> std::result::Result<String, String> {
+    Err(NO_STORE.into())
+}
+
+/// Its default is accepted: it is there whether or not it was typed.
+fn no_durability(text: &str) -> std::result::Result<Durability, String> {
+    parse(text)
+        .and_then(|durability| if durability == Durability::default() { Ok(durability) } else { Err(NO_STORE.into()) })
 }
 
 pub(crate) async fn run(args: &RaceArgs) -> Result<u8> {
@@ -132,34 +145,37 @@ async fn raced(args: &RaceArgs) -> std::result::Result<Report, String> {
     let options = Options { schedule, ..options };
     let guard = args.through_guard.then(|| Guard::new(&spec, args.policy.as_deref()));
     Ok(match guard.transpose().map_err(|wrong| reported(&wrong))? {
-        None => Report::One(Box::new(watched("", &spec, options).await)),
+        None => {
+            Report::One(Box::new(watched("", &options, async |options: &Options| race(&spec, options).await).await))
+        }
         Some(guard) => Report::Both(Box::new(both(&spec, options, &guard).await)),
     })
 }
 
 /// The same seed twice. Of the guarded run the round is shown that raced without it.
 async fn both(spec: &Spec, options: Options, guard: &Guard) -> Comparison {
-    let bare = watched("bare: ", spec, options.clone()).await;
+    let bare = watched("bare: ", &options, async |options: &Options| race(spec, options).await).await;
     let shown = bare.found.as_ref().or(bare.sound.as_ref()).map(|round| round.round);
     let seed = options.schedule.is_none().then_some(bare.seed);
     let options = Options { seed, shown, ..options };
-    let guarded = watched("guarded: ", &guard.before(spec), options).await;
+    let behind = guard.before(spec);
+    let guarded = watched("guarded: ", &options, async |options: &Options| race(&behind, options).await).await;
     let guard = guard.did(&guarded);
     Comparison { bare, guarded, guard }
 }
 
 /// Races, and says on a terminal how far it is.
-async fn watched(side: &str, spec: &Spec, options: Options) -> Verdict {
+pub(crate) async fn watched<T>(side: &str, options: &Options, racing: impl AsyncFnOnce(&Options) -> T) -> T {
     let (bar, began, watch) = (Bar::new(), Instant::now(), Arc::new(Watch::default()));
-    let options = Options { watch: Some(Arc::clone(&watch)), ..options };
-    let mut racing = Box::pin(race(spec, &options));
+    let options = Options { watch: Some(Arc::clone(&watch)), ..options.clone() };
+    let mut racing = Box::pin(racing(&options));
     if !bar.is_shown() {
         return racing.await;
     }
     let mut ticks = tokio::time::interval(TICK);
     loop {
         tokio::select! {
-            verdict = &mut racing => return verdict,
+            ended = &mut racing => return ended,
             _ = ticks.tick() => {
                 let (doing, done, total) = told(watch.progress(), began.elapsed());
                 bar.tell(&format!("{side}{doing}"), done, total);
@@ -174,6 +190,7 @@ fn told(progress: Progress, time: Duration) -> (String, usize, usize) {
     let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     match phase {
         Phase::Control => (format!("one call after the other, {time}"), 0, 0),
+        Phase::Doubting => (format!("broken; the same calls one after the other, {time}"), 0, 0),
         Phase::Shrinking => (format!("race found, making it smaller: try {schedules}, {time}"), 0, 0),
         _ => (
             format!("schedule {schedules} of {most}, {calls} calls, {faults} faults, {time}"),

@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn found(json: Value) -> (Option<String>, bool) {
-        let answer = Answer { text: json.to_string(), json: Some(json) };
+        let answer = Answer::new(json.to_string(), Some(json));
         place(&answer, &["race-a".into(), "race-b".into()])
     }
 

@@ -43,6 +43,25 @@ pub struct AutoTarget {
     pub urls: Vec<String>,
 }
 
+impl AutoTarget {
+    /// The same without what may be a key.
+    fn covered(&self) -> Self {
+        let env = self.env.iter().map(|(name, value)| (name.clone(), without_value(value).to_owned())).collect();
+        Self { command: self.command.clone(), env, urls: self.urls.iter().map(|url| without_secrets(url)).collect() }
+    }
+}
+
+/// The value of a variable as it may be told: it may be a key, unless it names a folder of the round.
+///
+/// ```
+/// assert_eq!(stanchion_race::without_value("{dir}/memory.jsonl"), "{dir}/memory.jsonl");
+/// assert_eq!(stanchion_race::without_value("s3cret"), "…");
+/// ```
+#[must_use]
+pub fn without_value(value: &str) -> &str {
+    if value.contains("{dir}") { value } else { "…" }
+}
+
 /// What came of it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -51,6 +70,9 @@ pub struct Auto {
     pub verdict: Verdict,
     /// The specification behind the verdict; `None` if none could be made.
     pub spec: Option<String>,
+    /// The same to be shown, and not to be played: queries of addresses and values of the environment may be keys. Of the values those with
+    /// `{dir}` are there.
+    pub shown: Option<String>,
     /// What was raced, and what was left out and why.
     pub notes: Vec<String>,
 }
@@ -78,22 +100,26 @@ pub async fn auto(target: &AutoTarget, options: &Options) -> Auto {
     let seed = options.seed.or_else(|| random().ok().map(|random| random % 1_000_000));
     let options = &Options { seed, ..options.clone() };
     match Box::pin(find_and_race(target, options, &mut notes)).await {
-        Ok((verdict, spec)) => Auto { verdict, spec: Some(spec), notes },
+        Ok((verdict, draft)) => {
+            let covered = target.covered();
+            let shown = Draft { target: &covered, ..draft.clone() }.text();
+            Auto { verdict, spec: Some(draft.text()), shown: Some(shown), notes }
+        }
         Err(why) => {
             let addresses: Vec<String> = target.urls.iter().map(|url| without_secrets(url)).collect();
             let name = target.command.join(" ");
             let name = if name.is_empty() { addresses.join(" ") } else { name };
             let name: String = name.chars().take(200).collect();
-            Auto { verdict: Verdict::unfounded(&name, seed.unwrap_or(0), why), spec: None, notes }
+            Auto { verdict: Verdict::unfounded(&name, seed.unwrap_or(0), why), spec: None, shown: None, notes }
         }
     }
 }
 
-async fn find_and_race(
-    target: &AutoTarget,
+async fn find_and_race<'t>(
+    target: &'t AutoTarget,
     options: &Options,
     notes: &mut Vec<String>,
-) -> Result<(Verdict, String), String> {
+) -> Result<(Verdict, Draft<'t>), String> {
     let root = options.root.clone().map_or_else(std::env::current_dir, Ok).map_err(|error| error.to_string())?;
     let root = root.to_string_lossy().into_owned();
     let spec = Draft::of_target(target).spec()?;
@@ -101,15 +127,15 @@ async fn find_and_race(
     let learnt = learn_of(target, &mut session, notes).await;
     session.end().await;
     let (learnt, why) = learnt?;
-    let mut best: Option<(Verdict, String)> = None;
+    let mut best: Option<(Verdict, Draft<'t>)> = None;
     let mut learnt = learnt.into_iter();
     while let Some(draft) = learnt.next() {
         let spec = draft.spec()?;
         let verdict = race(&spec, options).await;
         notes.push(format!("{}: {}", spec.name, verdict.outcome));
-        let (is_race, rank) = (verdict.outcome == Outcome::Race, rank(verdict.outcome));
-        if best.as_ref().is_none_or(|(best, _)| rank > self::rank(best.outcome)) {
-            best = Some((verdict, draft.text()));
+        let is_race = verdict.outcome == Outcome::Race;
+        if best.as_ref().is_none_or(|(best, _)| rank(verdict.outcome) > rank(best.outcome)) {
+            best = Some((verdict, draft));
         }
         if is_race {
             let others = learnt.map(|draft| format!("{}: not raced: a race was found before", draft.create.0));

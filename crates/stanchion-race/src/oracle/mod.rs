@@ -100,7 +100,7 @@ pub(crate) fn judge(spec: &Spec, played: &Played) -> Judged {
             let pointer = spec.read.as_ref().and_then(|read| read.select.as_deref());
             let needs_json = pointer.is_some() || spec.expect.sum.is_some();
             if needs_json && answer.json.is_none() {
-                return Err(format!("not JSON: {}", crate::target::shown(&answer.text)));
+                return Err(format!("not JSON: {}", answer.shown));
             }
             let selected = pointer.zip(answer.json.as_ref()).map(|(pointer, json)| select(json, pointer));
             Ok(Shown { instance, answer, selected })

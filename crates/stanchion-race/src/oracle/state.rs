@@ -160,7 +160,8 @@ fn compare(
         (_, before) => before.unwrap_or(0.0),
     };
     let (low, high) = match amount {
-        Amount::Fixed(number) if name == "count" => (number - unknown - failed, number + unknown),
+        // All calls together reach no more, whether or not they were answered.
+        Amount::Fixed(number) if name == "count" => (number - unknown - failed, number),
         Amount::Fixed(number) if unknown + failed > 0.0 => match before {
             // By how much each call changes the sum is not known: those that may be missing leave it on its way there.
             Some(before) => (number.min(before), number.max(before)),

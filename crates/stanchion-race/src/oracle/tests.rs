@@ -18,7 +18,7 @@ fn spec(expect: &str) -> Spec {
 
 /// Calls 0, 1, … with ids a0, a1, …, which ended as the letters say: acknowledged, unknown, failed, and never run.
 fn played(spec: &Spec, ends: &str, reads: &[Value], before: Option<Value>) -> Played {
-    let answer = |json: &Value| Answer { text: json.to_string(), json: Some(json.clone()) };
+    let answer = |json: &Value| Answer::new(json.to_string(), Some(json.clone()));
     let records = ends.chars().enumerate().map(|(n, letter)| Record {
         n,
         call: 0,
@@ -114,6 +114,12 @@ fn a_count_allows_for_calls_that_may_have_run() {
     assert_eq!(said("count = 1", "aff", json!(["x", "y"])).len(), 1);
     assert_eq!(said("count = 3", "aaa", json!(["x", "y"])).len(), 1);
     assert_eq!(said("count = 3", "aau", json!(["x", "y"])), NOTHING, "the unknown call may not have run");
+    assert_eq!(said("count = 3", "aau", json!(["x", "y", "z"])), NOTHING);
+    assert_eq!(
+        said("count = 1", "auu", json!(["x", "y"])).len(),
+        1,
+        "the number is that of all calls, answered or not"
+    );
 }
 
 #[test]
@@ -163,7 +169,7 @@ fn in_a_text_a_number_is_not_part_of_a_longer_one() {
         );
         let spec = Spec::parse(&text, "p.toml").unwrap_or_else(|wrong| panic!("{wrong}"));
         let mut played = played(&spec, "aa", &[], None);
-        played.reads = vec![Ok(Answer { text: left.into(), json: None })];
+        played.reads = vec![Ok(Answer::new(left.into(), None))];
         judge(&spec, &played).violations.into_iter().map(|it| it.what).collect::<Vec<_>>()
     };
     assert_eq!(text("every = \"{n}\"", "0, 10"), ["2 acknowledged, 1 kept, 1 lost"]);

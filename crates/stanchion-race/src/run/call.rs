@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::history::{Counted, Record};
 use crate::schedule::{Fault, Step};
-use crate::target::{Asked, Instance, Link, Ready, Reply, shown};
+use crate::target::{Asked, Instance, Link, Ready, Reply};
 
 /// One call, ready to be released.
 pub(super) struct Prepared {
@@ -103,7 +103,7 @@ impl Prepared {
             nothing_ran,
             why,
             fault,
-            answer: answer.as_ref().map(|answer| shown(&answer.text)),
+            answer: answer.as_ref().map(|answer| answer.shown.clone()),
             given: answer.filter(|_| self.keeps),
             is_garbage,
         })

@@ -8,7 +8,7 @@ use crate::oracle;
 use crate::recorder::Effect;
 use crate::schedule::{Fault, Schedule};
 use crate::spec::{Spec, Vars};
-use crate::target::{Answer, Reply, shown};
+use crate::target::{Answer, Reply};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -166,7 +166,7 @@ impl Played {
             started_us: *started_us,
             ended_us: *ended_us,
             values: read.as_ref().ok().and_then(|answer| oracle::values(spec, answer)),
-            answer: read.as_ref().ok().map(|answer| shown(&answer.text)),
+            answer: read.as_ref().ok().map(|answer| answer.shown.clone()),
             why: read.as_ref().err().cloned(),
         });
         shown.collect()
@@ -176,11 +176,7 @@ impl Played {
     pub(super) fn told_read(&self, spec: &Spec) -> String {
         let Some(answer) = self.reads.iter().find_map(|read| read.as_ref().ok()) else { return String::new() };
         let select = spec.read.as_ref().and_then(|read| read.select.as_deref());
-        let text = shown(&answer.text);
-        // An answer may have no text, and only structured content.
-        let text =
-            if text.is_empty() { answer.json.as_ref().map_or(text, |json| shown(&json.to_string())) } else { text };
-        let text = if text.is_empty() { "nothing".to_owned() } else { text };
+        let text = if answer.shown.is_empty() { "nothing" } else { &answer.shown };
         match (select, oracle::values(spec, answer)) {
             (Some(select), Some(0)) => format!(". `select = {select:?}` found nothing in what was read: {text}"),
             (Some(select), Some(values)) => {

@@ -113,6 +113,7 @@ pub async fn race(spec: &Spec, options: &Options) -> Verdict {
 
 async fn rounds(ground: &Ground<'_>, options: &Options, verdict: &mut Verdict) {
     let spec = ground.spec;
+    ground.watch.begin(Phase::Control, 0);
     if let Err(why) = control(ground, verdict.seed).await {
         return verdict.inconclusive(why);
     }
@@ -193,8 +194,13 @@ async fn control(ground: &Ground<'_>, seed: u64) -> Result<(), String> {
     let judged = judge(ground.spec, &played);
     if let Some(violation) = judged.violations.first() {
         let (name, what, read) = (violation.expectation, &violation.what, played.told_read(ground.spec));
+        let also = if ground.spec.expect.answers && ground.spec.expect.fixed() == Some(name) {
+            " (the calls that `answers` makes afterwards count, too: with it a fixed number must be one that they do not change)"
+        } else {
+            ""
+        };
         return Err(format!(
-            "{control} already breaks `{name}`: {what}; the specification expects what the target does not do{read}"
+            "{control} already breaks `{name}`: {what}{also}; the specification expects what the target does not do{read}"
         ));
     }
     let read = || played.told_read(ground.spec);

@@ -16,7 +16,7 @@ use super::history::{Counted, End, Played, Record, Stop};
 use crate::oracle::{Violation, judge};
 use crate::schedule::{Fault, Schedule};
 use crate::spec::{Before, Call, Request, Vars};
-use crate::target::{Answer, Asked, Instance, Reply, shown};
+use crate::target::{Answer, Asked, Instance, Reply};
 
 /// Whether calls are released together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl<'g, 'a> Scene<'g, 'a> {
         let Counted { end, nothing_ran, why, answer, is_garbage } = self.ask(request, vars).await;
         let (n, instance, id, ended_us) = (vars.n, vars.i, vars.id.clone(), us_since(began));
         let given = answer.clone().filter(|_| self.ground.spec.keeps_answer(call));
-        let answer = answer.map(|answer| shown(&answer.text));
+        let answer = answer.map(|answer| answer.shown);
         Some(Record {
             n,
             call,

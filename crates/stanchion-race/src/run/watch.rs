@@ -12,6 +12,8 @@ pub enum Phase {
     Control,
     /// Schedule after schedule.
     Racing,
+    /// Something was broken: the same calls one after the other, to see that it needs a race.
+    Doubting,
     /// A race was found, and the smallest schedule that shows it is looked for.
     Shrinking,
 }
@@ -58,6 +60,7 @@ impl Watch {
         let phase = match self.phase.load(Ordering::Relaxed) {
             0 => Phase::Control,
             1 => Phase::Racing,
+            2 => Phase::Doubting,
             _ => Phase::Shrinking,
         };
         Progress {
@@ -73,7 +76,8 @@ impl Watch {
         let phase = match phase {
             Phase::Control => 0,
             Phase::Racing => 1,
-            Phase::Shrinking => 2,
+            Phase::Doubting => 2,
+            Phase::Shrinking => 3,
         };
         self.schedules.store(0, Ordering::Relaxed);
         self.most.store(most, Ordering::Relaxed);

@@ -15,6 +15,9 @@ use tokio::task::AbortHandle;
 
 use super::{ANSWER_MAX, Answer, HttpAsked, Ready, Reply, rpc, shown, without_secrets};
 
+/// Values of a query that are no shorter are covered wherever they stand.
+const SHORT: usize = 8;
+
 /// Where a target answers, found once: names are not looked up again between calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
@@ -71,20 +74,32 @@ impl Address {
         format!("{}{sign}{}", if path.is_empty() { "/" } else { &path }, queries.join("&"))
     }
 
-    /// The same without what the query has: servers repeat what they refuse.
+    /// The same without what the query has: servers repeat what they are asked. An answer is covered where it is shown, and judged as it is.
     pub(super) fn covered(&self, reply: Reply) -> Reply {
         let Some(query) = &self.query else { return reply };
         let values = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value);
-        let secrets: Vec<&str> = [query.as_str()].into_iter().chain(values.filter(|it| it.len() > 2)).collect();
-        let cover = |text: String| secrets.iter().fold(text, |text, secret| text.replace(secret, "…"));
+        let values: Vec<&str> = values.filter(|it| it.len() > 2).collect();
+        let cover = |text: String| values.iter().fold(text.replace(query, "…"), |text, value| without(&text, value));
         match reply {
-            Reply::Answer(answer) => Reply::Answer(answer),
+            Reply::Answer(answer) => Reply::Answer(Answer { shown: cover(answer.shown), ..answer }),
             Reply::Refused { what, may_have_run } => Reply::Refused { what: cover(what), may_have_run },
             Reply::Undelivered(why) => Reply::Undelivered(cover(why)),
             Reply::Silent(why) => Reply::Silent(cover(why)),
             Reply::Garbage(what) => Reply::Garbage(cover(what)),
         }
     }
+}
+
+/// A short value covers words of its own only: `v=one` leaves `someone` as it is.
+fn without(text: &str, value: &str) -> String {
+    let (mut covered, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(value) {
+        covered.push_str(before);
+        let is_part = covered.ends_with(char::is_alphanumeric) || after.starts_with(char::is_alphanumeric);
+        covered.push_str(if is_part && value.len() < SHORT { value } else { "…" });
+        rest = after;
+    }
+    covered + rest
 }
 
 /// Whether a host can be this machine without a look into the DNS.
@@ -210,7 +225,7 @@ impl Link {
                 let json: Option<Value> = serde_json::from_slice(&body).ok();
                 let text = String::from_utf8_lossy(&body).into_owned();
                 if status.as_u16() < 400 {
-                    return Reply::Answer(Answer { text, json });
+                    return self.address.covered(Reply::Answer(Answer::new(text, json)));
                 }
                 let may_have_run = !json.as_ref().is_some_and(rpc::says_nothing_ran);
                 let what = format!("{} {}", status.as_u16(), shown(&text));
@@ -234,6 +249,12 @@ mod tests {
         assert_eq!(["", "/n", "/n?a=b"].map(|below| plain.target(below)), ["/", "/n", "/n?a=b"]);
         let said = Reply::Refused { what: "401 no /mcp?key=abc&debug=1; abc is no key".into(), may_have_run: true };
         assert_eq!(address.covered(said).why(), "401 no /mcp?…; … is no key");
+        let debug = Address::find("http://127.0.0.1:9/mcp?v=one&key=0123456789", &[]).await.unwrap();
+        let said = Reply::Silent("someone of one, x0123456789y, onesone one".into());
+        assert_eq!(debug.covered(said).why(), "someone of …, x…y, onesone …");
+        let text = "{\"you\": \"0123456789\"}";
+        let Reply::Answer(answer) = debug.covered(Reply::Answer(Answer::new(text.into(), None))) else { panic!() };
+        assert_eq!((answer.text.as_str(), answer.shown.as_str()), (text, "{\"you\": \"…\"}"), "judged as it is");
         assert_eq!(without_secrets(url), "http://127.0.0.1:9/mcp?…");
         assert_eq!(without_secrets("http://me:pw@host/a@b"), "http://…@host/a@b");
         let wrong = Address::find("http://me:pw@127.0.0.1/?key=abc", &[]).await.unwrap_err();

@@ -66,6 +66,19 @@ impl Asked {
 pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) json: Option<Value>,
+    /// The beginning of it, for people.
+    pub(crate) shown: String,
+}
+
+impl Answer {
+    /// It may have no text, and only structured content.
+    pub(crate) fn new(text: String, json: Option<Value>) -> Self {
+        let shown = match &json {
+            Some(json) if text.trim().is_empty() => shown(&json.to_string()),
+            _ => shown(&text),
+        };
+        Self { text, json, shown }
+    }
 }
 
 /// What became of a request.

@@ -60,7 +60,7 @@ pub(super) fn reply(message: &Value) -> Reply {
     }
     let structured = result.get("structuredContent").filter(|it| !it.is_null()).cloned();
     let json = structured.or_else(|| texts.first().and_then(|text| serde_json::from_str(text).ok()));
-    Reply::Answer(Answer { text: texts.join("\n"), json })
+    Reply::Answer(Answer::new(texts.join("\n"), json))
 }
 
 fn refused(said: &str, all: &Value) -> Reply {

@@ -102,7 +102,7 @@ pub struct Verdict {
     /// Rounds that were judged, with the one that showed the race.
     pub rounds: u64,
     /// Rounds that show nothing, because no call was acknowledged. They are not among the others.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub void: u64,
     /// Why there were fewer rounds than allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +183,7 @@ pub struct Minimal {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -90,6 +90,10 @@ impl fmt::Display for Minimal {
     }
 }
 
+fn counted(faults: &BTreeMap<&str, usize>) -> impl Iterator<Item = String> {
+    faults.iter().map(|(name, count)| format!("{count} {name}"))
+}
+
 impl Minimal {
     /// By name, those of its calls and those at the recorder.
     fn faults_met(&self) -> String {
@@ -97,9 +101,8 @@ impl Minimal {
         for fault in self.schedule.steps.iter().filter_map(|step| step.fault) {
             *of_calls.entry(fault.name()).or_default() += 1;
         }
-        let of_calls = of_calls.iter().map(|(name, count)| format!("{count} {name}"));
-        let upstream = self.upstream.iter().map(|(name, count)| format!("{count} {name} at the recorder"));
-        of_calls.chain(upstream).collect::<Vec<_>>().join(", ")
+        let upstream = counted(&self.upstream).map(|fault| format!("{fault} at the recorder"));
+        counted(&of_calls).chain(upstream).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -180,8 +183,7 @@ impl Verdict {
 
     /// Faults that calls met, by name.
     pub(super) fn faults_met(&self) -> String {
-        let faults: Vec<_> = self.faults.iter().map(|(name, count)| format!("{count} {name}")).collect();
-        faults.join(", ")
+        counted(&self.faults).collect::<Vec<_>>().join(", ")
     }
 
     /// The rule of three: what happens with probability p stays away n times with (1 - p)^n, which is below 5 % from p = 3/n on.

@@ -7,4 +7,5 @@ mod fuzz;
 mod http;
 mod linear;
 mod memory;
+mod runs_on;
 mod support;

@@ -156,7 +156,7 @@ impl Received {
         self.0
     }
 
-    pub(super) fn number(self) -> u8 {
+    pub(crate) fn number(self) -> u8 {
         u8::try_from(self.0.as_raw()).unwrap_or(0)
     }
 }
@@ -167,7 +167,7 @@ pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
     /// Those that end a wait.
-    pub(super) fn for_waiting() -> Result<Self> {
+    pub(crate) fn for_waiting() -> Result<Self> {
         Self::listen(&[Signal::INT, Signal::TERM, Signal::HUP])
     }
 

@@ -199,6 +199,9 @@ fn what_is_wrong_and_what_cannot_be_said_have_codes_of_their_own() {
     home.output(&["race", "/no/such/file"]).exits(2).says("cannot be read");
     home.output(&["race", &spec, "--schedule", &spec]).exits(2).says("the schedule cannot be used");
     home.output(&["race", &spec, "--seed", "-1"]).exits(2);
+    home.output(&["race", &spec, "--store", "memory:"]).exits(2).says("a race has no store");
+    home.output(&["race", &spec, "--durability", "power"]).exits(2).says("a race has no store");
+    home.output(&["race", &spec, "--durability", "process"]).exits(3);
     let text = std::fs::read_to_string(&spec).unwrap();
     std::fs::write(&spec, text.replace("every =", "evry =")).unwrap();
     home.output(&["race", &spec]).exits(2).says("did you mean `every`?").says("(expect.evry)");
@@ -207,6 +210,12 @@ fn what_is_wrong_and_what_cannot_be_said_have_codes_of_their_own() {
 
 #[test]
 fn an_interrupted_race_leaves_no_process_behind() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        interrupted(name, code);
+    }
+}
+
+fn interrupted(name: &str, code: i32) {
     let home = Home::new();
     let mark = home.path("started");
     let script = format!("echo $$ > {0}.part; mv {0}.part {0}; exec sleep 600", mark.display());
@@ -218,8 +227,8 @@ fn an_interrupted_race_leaves_no_process_behind() {
     // A dead process stays until its new parent looks.
     let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
     assert!(lives());
-    signal(racing.id(), "INT");
+    signal(racing.id(), name);
     let ended = racing.wait().unwrap();
-    assert_eq!(ended.code(), Some(130));
+    assert_eq!(ended.code(), Some(code), "{name}");
     eventually_sync(PATIENCE, "the target is gone", || !lives());
 }

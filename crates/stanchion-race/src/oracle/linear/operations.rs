@@ -317,7 +317,7 @@ fn given(operation: &Operation, answer: &Answer) -> Json {
 }
 
 fn listed(operation: &Operation, answer: &Answer) -> Result<BTreeSet<String>, String> {
-    let json = answer.json.as_ref().ok_or_else(|| format!("its answer is not JSON: {}", shown(&answer.text)))?;
+    let json = answer.json.as_ref().ok_or_else(|| format!("its answer is not JSON: {}", answer.shown))?;
     Ok(select(json, operation.gives.as_deref().unwrap_or_default()).into_iter().map(text).collect())
 }
 

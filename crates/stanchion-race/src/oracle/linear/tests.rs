@@ -20,7 +20,7 @@ fn spec(model: &str, operations: &[&str], read: &str) -> Spec {
 }
 
 fn answer(json: &Value) -> Answer {
-    Answer { text: json.to_string(), json: Some(json.clone()) }
+    Answer::new(json.to_string(), Some(json.clone()))
 }
 
 /// Kind of call, times, how it ended (acknowledged, unknown, failed, never run), and what it gave.
