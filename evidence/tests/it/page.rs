@@ -12,5 +12,8 @@ fn the_page_says_what_the_reports_say_and_nothing_else() {
     let reports = read(&docs.join("evidence.jsonl")).expect("docs/evidence.jsonl, which `cargo xtask evidence` leaves");
     let made = document(&reports);
     let differs = page.lines().zip(made.lines()).find(|(there, made)| there != made);
-    assert!(page == made, "docs/evidence.md is not what docs/evidence.jsonl makes; first there, then made: {differs:?}");
+    assert!(
+        page == made,
+        "docs/evidence.md is not what docs/evidence.jsonl makes; first there, then made: {differs:?}"
+    );
 }
