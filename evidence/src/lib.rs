@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "a public item here is public for this package's own binary and tests only")]
 
 pub mod budget;
+pub mod command;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod crash;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

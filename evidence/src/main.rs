@@ -1,7 +1,7 @@
 //! `stanchion-evidence LAYER…`: runs layers, prints their reports; exit 0 held, 1 violated, 2 usage, 3 void.
 
-use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use stanchion_evidence::budget::Budget;
-use stanchion_evidence::document::document;
+use stanchion_evidence::document::{document, read};
 use stanchion_evidence::report::{Meaning, Report};
 use stanchion_evidence::{LAYERS, Layer};
 
@@ -23,6 +23,9 @@ struct Arguments {
     /// For each layer.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// For the simulation alone, in place of a time: as many give the same worlds, and the same trace of them.
+    #[arg(long)]
+    worlds: Option<u64>,
     /// One report per line.
     #[arg(long)]
     json: bool,
@@ -45,13 +48,16 @@ fn main() -> ExitCode {
                 print(&document(&reports));
                 verdict(&reports)
             }
-            Err(reason) => usage(&format!("{}: {reason}", reports.display())),
+            Err(reason) => usage(&reason),
         };
     }
     let unknown: Vec<_> = arguments.layers.iter().filter(|name| !LAYERS.iter().any(|l| l.name == **name)).collect();
     if !unknown.is_empty() {
         let known: Vec<_> = LAYERS.iter().map(|layer| layer.name).collect();
         return usage(&format!("no layer is called {unknown:?}; there are {known:?}"));
+    }
+    if arguments.worlds.is_some() && arguments.layers != ["simulation"] {
+        return usage("only the simulation has worlds to be counted: `simulation --worlds N`");
     }
     let asked = |layer: &&Layer| arguments.layers.is_empty() || arguments.layers.iter().any(|name| name == layer.name);
     let reports: Vec<_> = LAYERS.iter().filter(asked).map(|layer| run(layer, &arguments)).collect();
@@ -60,7 +66,8 @@ fn main() -> ExitCode {
 
 fn run(layer: &Layer, arguments: &Arguments) -> Report {
     let (start, done) = (Instant::now(), AtomicBool::new(false));
-    let budget = Budget { seed: arguments.seed, time: Duration::from_secs(arguments.seconds) };
+    let budget =
+        Budget { worlds: arguments.worlds, ..Budget::new(arguments.seed, Duration::from_secs(arguments.seconds)) };
     let mut report = thread::scope(|scope| {
         let clock = std::io::stderr().is_terminal().then(|| scope.spawn(|| show_time(layer, &budget, start, &done)));
         // Also if it panics: the scope waits for the clock.
@@ -98,15 +105,6 @@ fn show_time(layer: &Layer, budget: &Budget, start: Instant, done: &AtomicBool) 
         thread::park_timeout(Duration::from_secs(1));
     }
     eprint!("\r\x1b[K");
-}
-
-fn read(path: &Path) -> Result<Vec<Report>, String> {
-    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
-    let report = |(number, line): (usize, std::io::Result<String>)| {
-        let line = line.map_err(|e| e.to_string())?;
-        serde_json::from_str(&line).map_err(|e| format!("line {}: no report: {e}", number + 1))
-    };
-    BufReader::new(file).lines().enumerate().map(report).collect()
 }
 
 fn verdict(reports: &[Report]) -> ExitCode {

@@ -50,11 +50,6 @@ impl Kind {
             Self::Answer => &[],
         }
     }
-
-    /// Whether a full disk can refuse it.
-    pub fn can_take_room(self) -> bool {
-        matches!(self, Self::Write | Self::Create)
-    }
 }
 
 /// A call that a program made.
@@ -64,6 +59,12 @@ pub struct Call {
     pub name: &'static str,
     /// The last part of the path.
     pub file: String,
+    /// Whether a kill can leave half of it.
+    pub tears: bool,
+    /// Whether a full disk refuses it.
+    pub takes_room: bool,
+    /// Whether it gives a lock back, which no local disk refuses.
+    pub unlocks: bool,
 }
 
 impl fmt::Display for Call {
@@ -78,7 +79,11 @@ pub type Registers = libc::user_regs_struct;
 /// The call, if it is one of those.
 pub fn of(pid: Pid, regs: &Registers) -> Option<Call> {
     let number = i64::try_from(regs.orig_rax).ok()?;
-    let call = |kind, name, file: Option<String>| file.map(|file| Call { kind, name, file });
+    let call = |kind, name, file: Option<String>| {
+        let tears = kind == Kind::Write && tears(regs) && halve(&mut regs.clone());
+        let (takes_room, unlocks) = (takes_room(pid, regs, kind), unlocks(pid, regs));
+        file.map(|file| Call { kind, name, file, tears, takes_room, unlocks })
+    };
     let opened = |fd| file_of(pid, fd);
     let named = |at| Some(last_part(&text_at(pid, at)));
     let creates = |flags: u64| flags & libc::O_CREAT as u64 != 0;
@@ -116,13 +121,13 @@ pub fn of(pid: Pid, regs: &Registers) -> Option<Call> {
     }
 }
 
-/// Whether a full disk refuses it: what lies within a file is overwritten in its place.
-pub fn takes_room(pid: Pid, regs: &Registers, kind: Kind) -> bool {
+/// What lies within a file is overwritten in its place.
+fn takes_room(pid: Pid, regs: &Registers, kind: Kind) -> bool {
     let is_pwrite = i64::try_from(regs.orig_rax) == Ok(libc::SYS_pwrite64);
     let size = || std::fs::metadata(format!("/proc/{pid}/fd/{}", regs.rdi)).map_or(0, |meta| meta.len());
     match kind {
         Kind::Write if is_pwrite => regs.r10.saturating_add(regs.rdx) > size(),
-        kind => kind.can_take_room(),
+        kind => matches!(kind, Kind::Write | Kind::Create),
     }
 }
 
@@ -139,15 +144,14 @@ pub fn halve(regs: &mut Registers) -> bool {
     can
 }
 
-/// Whether a kill can leave half of it: what lies within one sector goes into the file whole or not at all.
-pub fn tears(regs: &Registers) -> bool {
+/// What lies within one sector goes into the file whole or not at all.
+fn tears(regs: &Registers) -> bool {
     let is_pwrite = i64::try_from(regs.orig_rax) == Ok(libc::SYS_pwrite64);
     let sector = |at: u64| at / SECTOR;
     !is_pwrite || sector(regs.r10) != sector(regs.r10.saturating_add(regs.rdx.saturating_sub(1)))
 }
 
-/// Whether a lock is given back, which no local disk refuses.
-pub fn unlocks(pid: Pid, regs: &Registers) -> bool {
+fn unlocks(pid: Pid, regs: &Registers) -> bool {
     match i64::try_from(regs.orig_rax) {
         Ok(libc::SYS_flock) => regs.rsi & libc::LOCK_UN as u64 != 0,
         // `struct flock` begins with the kind of the lock.

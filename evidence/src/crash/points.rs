@@ -57,6 +57,10 @@ pub struct Swept {
     pub kinds: BTreeMap<Kind, usize>,
     pub all_points: usize,
     pub tried: usize,
+    /// This time the program did not come to such a call: its threads had another order.
+    pub not_reached: usize,
+    /// There was no time.
+    pub untried: usize,
     pub kills: usize,
     pub torn: usize,
     pub errors: usize,
@@ -69,14 +73,10 @@ pub struct Swept {
 /// Which points a call has.
 fn moments(call: &Call, with_errors: bool) -> Vec<Moment> {
     let mut moments = vec![Moment::Before, Moment::After];
-    if call.kind == Kind::Write {
-        moments.push(Moment::Torn);
-    }
-    if with_errors {
+    moments.extend(call.tears.then_some(Moment::Torn));
+    if with_errors && !call.unlocks {
         moments.extend(call.kind.errors().iter().map(|error| Moment::Error(*error)));
-        if call.kind.can_take_room() {
-            moments.push(Moment::Full);
-        }
+        moments.extend(call.takes_room.then_some(Moment::Full));
     }
     moments
 }
@@ -93,7 +93,7 @@ pub struct Sample {
 }
 
 /// Tries the points of a sample. How often and in which order a program calls differs a little from run to run where it has threads; a point that
-/// is not reached is not counted.
+/// is not reached is not counted as tried.
 pub fn sweep(scenario: &dyn Scenario, sample: Sample) -> io::Result<Swept> {
     let quiet = scenario.at(None)?;
     let mut swept = Swept { name: scenario.name(), ..Swept::default() };
@@ -107,8 +107,13 @@ pub fn sweep(scenario: &dyn Scenario, sample: Sample) -> io::Result<Swept> {
     swept.all_points = points.len();
     let sampled: Vec<_> = points.into_iter().skip(sample.from % sample.every).step_by(sample.every).collect();
     let points: Vec<_> = spread(&sampled).map(|(nth, moment)| Point { nth, moment }).collect();
-    for (Point { nth, moment }, tried) in side_by_side(scenario, &points, sample.until)? {
-        let Some(call) = tried.hit else { continue };
+    let all = side_by_side(scenario, &points, sample.until)?;
+    swept.untried = points.len() - all.len();
+    for (Point { nth, moment }, tried) in all {
+        let Some(call) = tried.hit else {
+            swept.not_reached += 1;
+            continue;
+        };
         let place = format!("{} at call {nth}, {call}, {moment:?}", swept.name);
         swept.take(&place, moment, tried.acknowledged, tried.wrong);
     }

@@ -46,7 +46,7 @@ pub struct Traced<T> {
     /// What the one who talked to the program has to say.
     pub told: T,
     pub calls: Vec<Call>,
-    /// The call at which it happened; `None` if it was not reached, or is none that this can happen to.
+    /// The call at which it happened; `None` if it was not reached, or is another one this time, to which this cannot happen.
     pub hit: Option<Call>,
     /// It did not end by itself, and was not meant to be killed.
     pub hung: bool,
@@ -176,10 +176,10 @@ impl Tracer {
         let is_it = self.point.filter(|point| point.nth == self.calls.len());
         if let Some(Point { moment, .. }) = is_it {
             let can = match moment {
-                Moment::Torn => call.kind != calls::Kind::Answer && calls::tears(&regs) && calls::halve(&mut regs),
-                Moment::Full => calls::takes_room(pid, &regs, call.kind),
+                Moment::Torn => call.tears && calls::halve(&mut regs),
+                Moment::Full => call.takes_room,
                 Moment::Before | Moment::After => true,
-                Moment::Error(_) => call.kind != calls::Kind::Answer && !calls::unlocks(pid, &regs),
+                Moment::Error(_) => call.kind != calls::Kind::Answer && !call.unlocks,
             };
             self.hit = can.then_some(call);
             match moment {
@@ -200,7 +200,7 @@ impl Tracer {
                     }
                 }
             }
-        } else if self.is_full && calls::takes_room(pid, &regs, call.kind) {
+        } else if self.is_full && call.takes_room {
             self.refuse(pid, regs, Errno::ENOSPC);
         }
     }

@@ -19,6 +19,7 @@ use self::fate::{EVENTS, Event};
 use self::instance::Way;
 use self::world::play;
 use crate::budget::Budget;
+use crate::command::command;
 use crate::report::{Control, Report, Table, Violation};
 use crate::simulation::world_seed;
 
@@ -92,7 +93,7 @@ fn report(budget: &Budget, tallies: &[Tally]) -> Report {
     report.violations.extend(broken.map(|(seed, promise, what)| Violation {
         property: (*promise).to_owned(),
         what: what.clone(),
-        replay: format!("stanchion-evidence gateway --seed {seed} --seconds 0"),
+        replay: format!("{} --seed {seed} --seconds 0", command("gateway")),
     }));
     report.controls = vec![
         control(budget.seed, Way::NoKeys, "clients choose no keys", "S4"),

@@ -11,6 +11,7 @@ mod redlock;
 use std::collections::BTreeSet;
 
 use crate::budget::Budget;
+use crate::command::command;
 use crate::report::{Control, Report, Table, Violation};
 
 /// As many as the machines of CI have.
@@ -82,7 +83,7 @@ fn violation(name: &str, broken: &check::Broken) -> Violation {
     Violation {
         property: property(broken.property).to_owned(),
         what: format!("{name}: {}: {}", broken.property, broken.steps.join(", ")),
-        replay: "cargo run --release -p stanchion-evidence -- models".to_owned(),
+        replay: command("models"),
     }
 }
 

@@ -19,13 +19,14 @@ pub(super) fn run(store: Store, suite: Suite, case: &'static str, property: &'st
         Suite::Leases => leases::CASES,
     };
     let why = super::quietly(|| run_case(cases, case, || factory(store), &[])).err();
-    // What stands in brackets are whole stores and grants, for whoever debugs a backend.
-    let short = |why: String| {
-        why.trim_start_matches(case).trim_start_matches(": ").split(['[', '{', '(']).next().map(str::to_owned)
-    };
-    let why = why.and_then(short);
+    let why = why.map(|why| short(why.trim_start_matches(case).trim_start_matches(": ")));
     let steps = vec![format!("the case {} on {}", case.replace('_', " "), name(store))];
     Found { broken: why.map(|why| Broken::new(property, why)), steps, tried: 1, complete: true }
+}
+
+/// Without what stands in brackets: whole stores and grants, for whoever debugs a backend.
+fn short(why: &str) -> String {
+    why.split_once(['[', '{', '(']).map_or_else(|| why.to_owned(), |(before, _)| format!("{before}…"))
 }
 
 const fn name(store: Store) -> &'static str {
@@ -67,4 +68,13 @@ fn at(url: impl Fn() -> String + Send + Sync + 'static) -> StoreFactory {
             Client::new(opened.locks, opened.records)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_sentence_that_is_cut_says_so() {
+        assert_eq!(super::short("three are granted, not [Grant { a: 1 }]"), "three are granted, not …");
+        assert_eq!(super::short("by another owner"), "by another owner");
+    }
 }

@@ -1,7 +1,5 @@
 //! Planted bugs. Each must be found, by the cheapest layer that can see it, and the same finder must find nothing
 //! while none is planted: only then does a layer that finds nothing in our code mean something.
-//!
-//! `RUSTFLAGS="--cfg stanchion_museum" cargo run -p stanchion-evidence --target-dir target/museum -- museum`
 
 mod cases;
 pub mod exhibit;
@@ -17,11 +15,9 @@ use std::time::{Duration, Instant};
 use self::exhibit::{Exhibit, Finder, Found};
 pub use self::list::exhibits;
 use crate::budget::Budget;
+use crate::command::command;
 use crate::document::FOUND;
 use crate::report::{Control, Report, Table, Violation};
-
-pub const COMMAND: &str =
-    r#"RUSTFLAGS="--cfg stanchion_museum" cargo run -p stanchion-evidence --target-dir target/museum -- museum"#;
 
 /// The longest that anybody looks for one bug.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn run(budget: &Budget) -> Report {
     let mut report = Report::new("museum", budget.seed);
     if !cfg!(stanchion_museum) {
-        report.void.push(format!("no bug is planted in this build; {COMMAND}"));
+        report.void.push(format!("no bug is planted in this build; {}", command("museum")));
         return report;
     }
     let exhibits = exhibits();
@@ -60,7 +56,7 @@ fn show(exhibit: &Exhibit, share: Duration, report: &mut Report) -> Vec<String> 
     let control = find(&exhibit.finder, share);
     if let Some(broken) = &control.broken {
         let what = format!("without any bug: {}: {}", broken.what, control.steps.join("; "));
-        report.violations.push(Violation { property: broken.property.to_owned(), what, replay: COMMAND.to_owned() });
+        report.violations.push(Violation { property: broken.property.to_owned(), what, replay: command("museum") });
     }
     if control.tried == 0 {
         report.void.push(format!("{}: {}", exhibit.name, control.steps.join("; ")));

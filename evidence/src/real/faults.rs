@@ -27,6 +27,14 @@ const JUMPS: [i64; 4] = [120, 3600, -5, -2];
 /// Faults done, by kind.
 pub(super) type Counts = BTreeMap<&'static str, u64>;
 
+/// Too short for a lease to end: it changes who comes first, and is no fault by itself.
+const SHORT: &str = "short pause";
+
+/// How many faults these are.
+pub(super) fn sum(counts: &Counts) -> u64 {
+    counts.iter().filter(|(kind, _)| **kind != SHORT).map(|(_, count)| count).sum()
+}
+
 /// One number for each kind of fault that is not the proxies': the first faults have one of each.
 const FIRST: [u64; 6] = [10, 40, 60, 75, 88, 95];
 
@@ -104,7 +112,7 @@ impl Faults {
             }
             (_, true) => {
                 let time = Duration::from_millis(5 + self.dice.below(40));
-                self.pause(fleet, target, time, "short pause");
+                self.pause(fleet, target, time, SHORT);
             }
             (50..70, _) => self.wire(ground, |proxy| proxy.cut_all(), "cut"),
             (70..85, _) => {
@@ -198,5 +206,14 @@ impl Faults {
         for proxy in &ground.proxies {
             proxy.set_plan(Plan::pass());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn short_pauses_are_counted_and_are_no_faults() {
+        let counts = super::Counts::from([("kill", 2), ("pause", 1), ("short pause", 7)]);
+        assert_eq!(super::sum(&counts), 3);
     }
 }

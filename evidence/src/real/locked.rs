@@ -28,9 +28,13 @@ pub(super) async fn increment(worker: &Worker, dice: &mut Dice, op: &str, chain:
 }
 
 async fn take(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, floor: u64) -> Result<Lease> {
-    let key: Key = worker.orders.lock(&chain.word())?;
     // Most try elsewhere soon; some wait long enough to take over from a holder that is gone.
     let wait = if dice.percent(15) { worker.orders.lease * 3 } else { Duration::from_millis(100) };
+    take_within(worker, op, chain, floor, wait).await
+}
+
+pub(super) async fn take_within(worker: &Worker, op: &str, chain: Chain, floor: u64, wait: Duration) -> Result<Lease> {
+    let key: Key = worker.orders.lock(&chain.word())?;
     let request = Acquire::new(key).ttl(worker.orders.lease)?.wait(Wait::For(wait)).floor(floor);
     let call = now();
     let lease = worker.locks.acquire(&request).await?;
@@ -40,6 +44,18 @@ async fn take(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, floor: u
 }
 
 async fn write(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, token: &FencingToken, floor: &mut u64) -> u64 {
+    write_after(worker, op, chain, token, floor, think(dice)).await
+}
+
+/// What goes on between the read and the write is `meanwhile`.
+pub(super) async fn write_after(
+    worker: &Worker,
+    op: &str,
+    chain: Chain,
+    token: &FencingToken,
+    floor: &mut u64,
+    meanwhile: impl Future<Output = ()>,
+) -> u64 {
     let call = now();
     let seen = match worker.place.read(&worker.orders, chain, Some(token)).await {
         Ok(seen) => seen,
@@ -49,7 +65,7 @@ async fn write(worker: &Worker, dice: &mut Dice, op: &str, chain: Chain, token: 
         }
     };
     worker.journal.line(&Line::tries(chain, op, &seen, token.number(), (call, now())));
-    think(dice).await;
+    meanwhile.await;
     let call = now();
     let written = worker.place.write(&worker.orders, chain, &seen, op, token).await;
     let outcome = match &written {

@@ -18,6 +18,7 @@ mod orders;
 mod phase;
 mod place;
 mod settle;
+mod stale;
 mod warned;
 mod worker;
 
@@ -30,6 +31,7 @@ pub use engines::{ENGINES, Engine};
 pub use worker::{is_worker, work};
 
 use crate::budget::Budget;
+use crate::command::command;
 use crate::document::{LEAST_CALLS, LEAST_FAULTS};
 use crate::report::{Control, Report, Table, Violation};
 use phase::{Outcome, Trial};
@@ -49,7 +51,7 @@ const COLUMNS: [&str; 13] = [
     "failed without effect",
     "of these fenced",
     "faults",
-    "faults by kind",
+    "faults by kind, and short pauses",
     "violations",
     "control: acknowledged",
     "control: lost writes, doubled calls",
@@ -88,7 +90,7 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
         match outcome {
             Ok(outcome) => {
                 least_calls = least_calls.min(outcome.guarded.acknowledged);
-                least_faults = least_faults.min(outcome.faults.values().sum());
+                least_faults = least_faults.min(faults::sum(&outcome.faults));
                 add(&mut report, &mut table, engine, budget, outcome);
             }
             Err(reason) => report.void.push(format!("{}: {reason}", engine.name)),
@@ -101,7 +103,10 @@ pub fn run_on(budget: &Budget, names: &[&str], program: &Path) -> Report {
     }
     if names.is_empty() {
         match runtime.block_on(async { tokio::spawn(warned::table()).await }) {
-            Ok(table) => report.tables.push(table),
+            Ok((table, void)) => {
+                report.tables.push(table);
+                report.void.extend(void);
+            }
             Err(e) => report.void.push(format!("what is not promised could not be tried: {e}")),
         }
     }
@@ -144,12 +149,12 @@ fn voided(budget: &Budget, reason: String) -> Report {
 }
 
 fn add(report: &mut Report, table: &mut Table, engine: &Engine, budget: &Budget, outcome: Outcome) {
-    let Outcome { version, guarded, faults, control, caught, seconds, void, logs } = outcome;
-    let total: u64 = faults.values().sum();
+    let Outcome { version, guarded, faults: kinds, control, caught, seconds, void, logs } = outcome;
+    let total = faults::sum(&kinds);
     report.count("calls", guarded.acknowledged);
     report.count("faults", total);
     let kinds: Vec<_> =
-        faults.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| format!("{count} {kind}")).collect();
+        kinds.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| format!("{count} {kind}")).collect();
     table.rows.push(vec![
         engine.name.to_owned(),
         version,
@@ -165,21 +170,17 @@ fn add(report: &mut Report, table: &mut Table, engine: &Engine, budget: &Budget,
         format!("{}, {}", control.lost, control.doubled),
         format!("{seconds:.0}"),
     ]);
-    let replay = format!(
-        "{CHOICE}={} stanchion-evidence real --seed {} --seconds {}{}",
-        engine.name,
-        budget.seed,
-        budget.time.as_secs(),
-        logs.map_or_else(String::new, |logs| format!(" (journals: {})", logs.display())),
-    );
+    let (name, seconds) = (engine.name, budget.time.as_secs());
+    let replay = format!("{CHOICE}={name} {} --seed {} --seconds {seconds}", command("real"), budget.seed);
+    let logs = logs.map_or_else(String::new, |logs| format!(" (journals: {})", logs.display()));
     report.violations.extend(guarded.broken.into_iter().map(|(property, what)| Violation {
         property: property.to_owned(),
-        what: format!("{}: {what}", engine.name),
+        what: format!("{name}: {what}{logs}"),
         replay: replay.clone(),
     }));
     report.void.extend(void.into_iter().map(|reason| format!("{}: {reason}", engine.name)));
     report.controls.push(Control {
-        name: format!("{}, without lock, fence and key", engine.name),
+        name: format!("{}, without lock, fence and key, and without faults", engine.name),
         failed: caught,
         detail: format!(
             "{} of {} acknowledged writes and calls lost, {} calls done twice",

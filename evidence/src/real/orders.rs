@@ -30,6 +30,8 @@ pub(super) struct Orders {
     pub(super) chains: u64,
     /// How far the other workers have come with their keyed calls.
     pub(super) first_step: u64,
+    /// Only to hold one lock and to write too late.
+    pub(super) is_late: bool,
     pub(super) seed: u64,
 }
 

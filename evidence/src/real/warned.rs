@@ -23,8 +23,8 @@ const LEASE: Duration = Duration::from_secs(1);
 
 type Seen = std::result::Result<String, String>;
 
-/// One row for each cell; what cannot be shown is said.
-pub(super) async fn table() -> Table {
+/// One row for each cell, and why a row shows nothing: a warning of what does not happen is no warning.
+pub(super) async fn table() -> (Table, Vec<String>) {
     let cells: [(&str, &str, Seen); 4] = [
         (
             "redis without persistence, killed and started again",
@@ -47,6 +47,12 @@ pub(super) async fn table() -> Table {
             unfenced().await,
         ),
     ];
+    told(cells)
+}
+
+fn told<const CELLS: usize>(cells: [(&str, &str, Seen); CELLS]) -> (Table, Vec<String>) {
+    let not_seen = |(what, _, seen): &(&str, &str, Seen)| Some(format!("{what}: {}", seen.as_ref().err()?));
+    let void = cells.iter().filter_map(not_seen).collect();
     let rows = cells.into_iter().map(|(what, warned, seen)| {
         let (seen, reproduced) = match seen {
             Ok(seen) => (seen, "yes"),
@@ -54,11 +60,8 @@ pub(super) async fn table() -> Table {
         };
         vec![what.to_owned(), warned.to_owned(), seen, reproduced.to_owned()]
     });
-    Table {
-        heading: "Not promised".into(),
-        columns: ["what is done", "what we warn of", "seen", "reproduced"].map(str::to_owned).into(),
-        rows: rows.collect(),
-    }
+    let columns = ["what is done", "what we warn of", "seen", "reproduced"].map(str::to_owned).into();
+    (Table { heading: "Not promised".into(), columns, rows: rows.collect() }, void)
 }
 
 fn said(e: impl std::fmt::Display) -> String {
@@ -186,9 +189,15 @@ async fn write(records: &dyn RecordStore, key: &Key, number: u64) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_warning_of_what_does_not_happen_makes_the_layer_void() {
+        let cells = [("a", "lost", Ok("lost".to_owned())), ("b", "lost", Err("all there".to_owned()))];
+        assert_eq!(super::told(cells).1, ["b: all there"]);
+    }
+
     #[tokio::test]
     async fn what_we_warn_of_happens() {
-        let table = super::table().await;
+        let (table, _) = super::table().await;
         for row in &table.rows {
             assert!(row[3] == "yes" || row[2].starts_with("not tried"), "{row:?}");
         }

@@ -15,7 +15,7 @@ use super::dice::Dice;
 use super::journal::Journal;
 use super::orders::{Chain, Orders, VARIABLE};
 use super::place::Place;
-use super::{keyed, locked, optimistic};
+use super::{keyed, locked, optimistic, stale};
 
 /// How long a store may be away before a worker gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,6 +56,9 @@ pub fn work() -> ExitCode {
     let name = orders.name.clone();
     let worked = runtime.block_on(async {
         let worker = Arc::new(Worker::open(orders).await?);
+        if worker.orders.is_late {
+            return stale::hold(&worker).await;
+        }
         worker.run().await;
         Ok::<_, stanchion_core::Error>(())
     });
@@ -65,6 +68,12 @@ pub fn work() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => failed(&format!("worker {name}: {e}")),
     }
+}
+
+/// To the driver. One that is gone does not listen any more, and has closed our input.
+pub(super) fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).ok();
 }
 
 fn failed(why: &str) -> ExitCode {
@@ -143,9 +152,7 @@ impl Worker {
 
     fn tell(&self) {
         let (acknowledged, step) = (self.acknowledged.load(Ordering::Relaxed), self.step.load(Ordering::Relaxed));
-        let mut out = std::io::stdout().lock();
-        // A driver that is gone does not listen any more, and has closed our input.
-        writeln!(out, "AT {acknowledged} {step}").and_then(|()| out.flush()).ok();
+        say(&format!("AT {acknowledged} {step}"));
     }
 
     async fn task(&self, number: u64) {

@@ -10,7 +10,7 @@ use stanchion_core::{
     Scope,
 };
 
-use super::explore::{Client, Judge, Told, Verdict, World};
+use super::explore::{Broken, Client, Judge, Told, Verdict, World};
 use super::stops::{Stepped, Stops};
 
 /// How a call is guarded.
@@ -81,16 +81,16 @@ async fn check_then_act(store: Stepped, body: String, effects: Arc<AtomicU32>, s
 }
 
 impl Calls {
-    fn judge(&self, told: &[Told]) -> Option<String> {
+    fn judge(&self, told: &[Told]) -> Option<Broken> {
         let effects = self.effects.load(Ordering::SeqCst);
         let done: Vec<_> = told.iter().flatten().filter(|said| said.starts_with("done by")).collect();
         if effects > 1 {
-            return Some(format!("{effects} effects; they say {told:?}"));
+            return Some(("S4", format!("{effects} effects; they say {told:?}")));
         }
         if done.iter().any(|said| **said != *done[0]) {
-            return Some(format!("one key, two answers: {told:?}"));
+            return Some(("S4", format!("one key, two answers: {told:?}")));
         }
-        (effects == 0 && !done.is_empty()).then(|| format!("told of a success that was none: {told:?}"))
+        (effects == 0 && !done.is_empty()).then(|| ("S6", format!("told of a success that was none: {told:?}")))
     }
 
     /// Somebody who comes now.
@@ -119,7 +119,7 @@ impl Judge for Calls {
             let undisturbed = calm && told.iter().all(Option::is_some);
             let all_done = told.iter().flatten().all(|said| said.starts_with("done by"));
             let silent = undisturbed && !all_done;
-            self.judge(told).or_else(|| silent.then(|| format!("nothing went wrong, and they say {told:?}")))
+            self.judge(told).or_else(|| silent.then(|| ("L1", format!("nothing went wrong, and they say {told:?}"))))
         })
     }
 
@@ -132,7 +132,7 @@ impl Judge for Calls {
             let newcomer = self.newcomer().await;
             let all: Vec<Told> = told.iter().cloned().chain([Some(newcomer.clone())]).collect();
             let stuck = newcomer.starts_with("nothing ran") || before == 0 && newcomer == "unknown" && calm_end(told);
-            self.judge(&all).or_else(|| stuck.then(|| format!("the key is stuck: {all:?}")))
+            self.judge(&all).or_else(|| stuck.then(|| ("L1", format!("the key is stuck: {all:?}"))))
         })
     }
 }

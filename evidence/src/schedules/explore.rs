@@ -24,7 +24,9 @@ const LONG: Duration = Duration::from_secs(2 * 60 * 60);
 /// What a client says of itself; `None` if it was cancelled.
 pub(super) type Told = Option<String>;
 pub(super) type Client = Pin<Box<dyn Future<Output = String> + Send>>;
-pub(super) type Verdict<'a> = Pin<Box<dyn Future<Output = Option<String>> + 'a>>;
+/// The property that did not hold, and what was seen.
+pub(super) type Broken = (&'static str, String);
+pub(super) type Verdict<'a> = Pin<Box<dyn Future<Output = Option<Broken>> + 'a>>;
 
 /// The world that clients of one run share.
 #[derive(Debug, Clone)]
@@ -64,7 +66,7 @@ pub(super) struct Ran {
     pub(super) trace: Vec<String>,
     pub(super) cancels: usize,
     pub(super) faults: usize,
-    pub(super) problem: Option<String>,
+    pub(super) problem: Option<Broken>,
 }
 
 enum Choice {
@@ -76,7 +78,7 @@ pub(super) fn run(scenario: &Scenario, limits: Limits, chooser: &mut Chooser) ->
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {
         Ok(runtime) => runtime.block_on(steps(scenario, limits, chooser)),
-        Err(error) => Ran { problem: Some(format!("no runtime: {error}")), ..Ran::default() },
+        Err(error) => Ran { problem: Some(("L1", format!("no runtime: {error}"))), ..Ran::default() },
     }
 }
 
@@ -104,7 +106,7 @@ async fn steps(scenario: &Scenario, limits: Limits, chooser: &mut Chooser) -> Ra
                     tokio::time::sleep(LONG).await;
                 }
                 (true, PATIENCE..) => {
-                    ran.problem = Some("a caller waits for ever".to_owned());
+                    ran.problem = Some(("L1", "a caller waits for ever".to_owned()));
                     return ran;
                 }
                 _ => {}
@@ -136,7 +138,7 @@ async fn steps(scenario: &Scenario, limits: Limits, chooser: &mut Chooser) -> Ra
             Some(task) => match task.await {
                 Ok(said) => Some(said),
                 Err(error) => {
-                    ran.problem = Some(format!("a client panicked: {error}"));
+                    ran.problem = Some(("L1", format!("a client panicked: {error}")));
                     return ran;
                 }
             },
@@ -144,7 +146,8 @@ async fn steps(scenario: &Scenario, limits: Limits, chooser: &mut Chooser) -> Ra
         });
     }
     if waited_for_a_lapse && ran.faults == 0 {
-        ran.problem = Some("a caller had to wait until a lease lapsed, though no operation failed".to_owned());
+        let what = "a caller had to wait until a lease lapsed, though no operation failed";
+        ran.problem = Some(("S7", what.to_owned()));
         return ran;
     }
     ran.problem = judge.at_rest(&told, ran.faults == 0).await;

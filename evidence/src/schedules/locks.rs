@@ -102,15 +102,16 @@ impl Judge for Section {
     fn at_rest<'a>(&'a self, told: &'a [Told], calm: bool) -> Verdict<'a> {
         Box::pin(async move {
             if self.inside.met.load(Ordering::SeqCst) {
-                return Some("two were inside".to_owned());
+                return Some(("S1", "two were inside".to_owned()));
             }
             let all_held = told.iter().flatten().all(|said| said == "held");
             if calm && self.how == How::Lease && !all_held {
-                return Some(format!("no operation failed, and they say {told:?}"));
+                return Some(("L1", format!("no operation failed, and they say {told:?}")));
             }
             let left = CasLock::new(self.world.store.inner.clone()).list("", Page::first(9)).await;
             let left = left.map(|locks| locks.iter().map(|lock| lock.holders.len()).sum::<usize>());
-            (calm && !matches!(left, Ok(0))).then(|| format!("all have left, and the lock is held: {left:?}"))
+            let is_held = calm && !matches!(left, Ok(0));
+            is_held.then(|| ("S7", format!("all have left, and the lock is held: {left:?}")))
         })
     }
 
@@ -118,7 +119,7 @@ impl Judge for Section {
         Box::pin(async move {
             let locks = Locks::new(CasLock::new(self.world.store.inner.clone()));
             let again = async { locks.acquire(&request()?.wait(Wait::No)).await };
-            again.await.err().map(|error| format!("after its ttl the lock is not free: {error}"))
+            again.await.err().map(|error| ("L1", format!("after its ttl the lock is not free: {error}")))
         })
     }
 }

@@ -14,8 +14,9 @@ mod turns;
 use std::time::{Duration, Instant};
 
 use self::choose::Chooser;
-use self::explore::{Limits, Ran, Scenario, run as run_once};
+use self::explore::{Broken, Limits, Ran, Scenario, run as run_once};
 use crate::budget::Budget;
+use crate::command::command;
 use crate::report::{Control, Report, Table, Violation};
 
 /// What goes wrong in a run of which every order is tried.
@@ -64,7 +65,7 @@ struct Tried {
     cancels: u64,
     faults: u64,
     complete: bool,
-    problem: Option<(String, Vec<String>)>,
+    problem: Option<(Broken, Vec<String>)>,
 }
 
 impl Tried {
@@ -134,10 +135,10 @@ pub fn explore(budget: &Budget, most: u64) -> Report {
             if tried.cancels == 0 || tried.faults == 0 {
                 report.void.push(format!("{}: nobody was dropped, or nothing failed", scenario.name));
             }
-            report.violations.extend(tried.problem.map(|(what, trace)| Violation {
-                property: "S7".to_owned(),
+            report.violations.extend(tried.problem.map(|((property, what), trace)| Violation {
+                property: property.to_owned(),
                 what: format!("{}, {clients} clients: {what}: {}", scenario.name, trace.join(", ")),
-                replay: format!("cargo run --release -p stanchion-evidence -- schedules --seed {}", budget.seed),
+                replay: format!("{} --seed {} --seconds {}", command("schedules"), budget.seed, budget.time.as_secs()),
             }));
         }
     }
@@ -150,8 +151,24 @@ fn find(scenario: &Scenario, most: u64) -> Control {
     let until = Instant::now() + Duration::from_secs(60);
     let tried = every(scenario, scenario.clients, BOUND, most.max(10_000), until);
     let detail = match &tried.problem {
-        Some((what, trace)) => format!("in order {}: {what}: {}", tried.runs, trace.join(", ")),
+        Some(((property, what), trace)) => {
+            format!("in order {}: {property}: {what}: {}", tried.runs, trace.join(", "))
+        }
         None => format!("{} orders", tried.runs),
     };
     Control { name: scenario.name.to_owned(), failed: tried.problem.is_some(), detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_has_the_name_of_its_property() {
+        let broken = |control: &Scenario| {
+            let until = Instant::now() + Duration::from_secs(60);
+            every(control, control.clients, BOUND, 10_000, until).problem.map(|((property, _), _)| property)
+        };
+        assert_eq!(CONTROLS.each_ref().map(broken), ["S1", "S7", "S4", "L1", "S5"].map(Some));
+    }
 }

@@ -120,7 +120,7 @@ impl Judge for Turns {
         Box::pin(async move {
             let values = Self::values(told);
             if calm && values.len() < told.iter().flatten().count() {
-                return Some(format!("no operation failed, and they say {told:?}"));
+                return Some(("L1", format!("no operation failed, and they say {told:?}")));
             }
             let runs = self.runs.load(Ordering::SeqCst);
             let undisturbed = calm && told.iter().all(Option::is_some);
@@ -128,10 +128,15 @@ impl Judge for Turns {
                 How::Limiter | How::CountUnfenced => {
                     let allowed = values.iter().filter(|said| **said == "allowed").count();
                     let too_few = undisturbed && allowed < (LIMIT as usize).min(told.len());
-                    (allowed > LIMIT as usize || too_few).then(|| format!("{allowed} were allowed of {LIMIT}"))
+                    let is_wrong = allowed > LIMIT as usize || too_few;
+                    is_wrong.then(|| ("S5", format!("{allowed} were allowed of {LIMIT}")))
                 }
-                How::SingleFlight | How::Once if undisturbed && runs != 1 => Some(format!("{runs} computed at once")),
-                How::Once if values.iter().any(|value| *value != values[0]) => Some(format!("they differ: {told:?}")),
+                How::SingleFlight | How::Once if undisturbed && runs != 1 => {
+                    Some(("S4", format!("{runs} computed at once")))
+                }
+                How::Once if values.iter().any(|value| *value != values[0]) => {
+                    Some(("S4", format!("they differ: {told:?}")))
+                }
                 How::SingleFlight | How::Once | How::WaitToBeTold => None,
             }
         })
@@ -146,10 +151,10 @@ impl Judge for Turns {
             let again = async { once.run(&Key::new("k")?, async |_| Ok("newcomer".into())).await }.await;
             let again = match again {
                 Ok(value) => String::from_utf8_lossy(&value).into_owned(),
-                Err(error) => return Some(format!("the key is stuck: {error}")),
+                Err(error) => return Some(("L1", format!("the key is stuck: {error}"))),
             };
             let differs = Self::values(told).iter().any(|value| **value != again);
-            differs.then(|| format!("they were told {told:?}, and it says {again}"))
+            differs.then(|| ("S4", format!("they were told {told:?}, and it says {again}")))
         })
     }
 }

@@ -3,7 +3,11 @@
 use super::property::{Properties, Property};
 use super::scenario::{Backend, Scenario, Work};
 
-/// One row of the fault matrix, as far as a model can have it.
+/// One row of the fault matrix, as far as a model can have it. Two rows it has not:
+/// - A stale cache of NFS attributes: no engine here is a file on a network, and no machine of ours has one to try. `file:` keeps a
+///   heartbeat there, which is stale after 60 s: the longest that such a cache is old.
+/// - Processors that are short: nothing takes time here but what a world says. `real` has it, with four workers of many tasks and two
+///   engines at a time on the cores that there are; for others as busy, `Pause` and `Slow` are what a starved process or engine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fault {

@@ -1,7 +1,7 @@
 //! A simulator of discrete events over the sans-IO cores: real lease machine, real quorum arithmetic, real fences, real claim
 //! machine; models of engines, networks, clocks and processes around them. One seed is one world.
 //!
-//! `stanchion-evidence simulation --seed N` plays the world `N` first: that is how a found one is seen again.
+//! `stanchion-evidence simulation --seed N --worlds 1` plays the world `N` alone: that is how a found one is seen again.
 
 mod caller;
 mod calls;

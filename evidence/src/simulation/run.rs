@@ -1,6 +1,6 @@
 //! The layer: worlds on all cores until the time is up, then the controls, then what it all shows.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Player;
@@ -12,6 +12,7 @@ use super::scenario::{BACKENDS, Scenario};
 use super::shrink::shrink;
 use super::tally::{Found, Tally};
 use crate::budget::Budget;
+use crate::command::command;
 use crate::report::{Report, Table, Violation};
 
 /// Worlds that one thread takes at a time.
@@ -23,20 +24,25 @@ pub fn world_seed(run: u64, index: u64) -> u64 {
     if index == 0 { run } else { mix(run ^ mix(index)) }
 }
 
-/// Plays worlds until the time is up; the first piece always. Which worlds are played depends on the time alone, and what comes
-/// out on the worlds alone.
+/// Plays as many worlds as are asked for, or until the time is up; the first piece always. How many are played depends on the
+/// time alone, and what comes out on their number alone.
 fn play_all(budget: &Budget, threads: usize) -> Tally {
-    let (next, start) = (AtomicU64::new(0), Instant::now());
+    let (pieces, start) = (Mutex::new(0), Instant::now());
+    // Whether there is time is asked where the piece is taken: else one that was taken in time could be left out, and a later one not.
+    let take = || {
+        let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let worlds = *pieces * PIECE..budget.worlds.unwrap_or(u64::MAX).min((*pieces + 1) * PIECE);
+        let is_over = budget.worlds.is_none() && *pieces > 0 && start.elapsed() >= budget.time;
+        *pieces += 1;
+        (!is_over && !worlds.is_empty()).then_some(worlds)
+    };
     let work = || {
         let (mut player, mut tally) = (Player::default(), Tally::default());
-        loop {
-            let piece = next.fetch_add(1, Ordering::Relaxed);
-            if piece > 0 && start.elapsed() >= budget.time {
-                tally.worked = on_processor();
-                return tally;
-            }
-            play_piece(&mut player, &mut tally, budget.seed, piece * PIECE..(piece + 1) * PIECE);
+        while let Some(worlds) = take() {
+            play_piece(&mut player, &mut tally, budget.seed, worlds);
         }
+        tally.worked = on_processor();
+        tally
     };
     std::thread::scope(|scope| {
         let players: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -95,7 +101,7 @@ fn violation(player: &mut Player, found: &Found) -> Violation {
         "{} ({:?} {:?}; in small: {} clients, {} operations, at most {} faults of {kinds:?})",
         breach.what, small.backend, small.work, small.clients, small.operations, small.faults_max
     );
-    let replay = format!("stanchion-evidence simulation --seed {seed} --seconds 0");
+    let replay = format!("{} --seed {seed} --worlds 1", command("simulation"));
     Violation { property: format!("{:?}", breach.property), what, replay }
 }
 
@@ -164,7 +170,7 @@ fn speed(tally: &Tally, threads: usize, run: u64, report: &mut Report) -> Table 
         play_piece(&mut Player::default(), tally, run, 0..PIECE);
     }
     if once.hash != again.hash {
-        let replay = format!("stanchion-evidence simulation --seed {run} --seconds 0");
+        let replay = format!("{} --seed {run} --worlds {PIECE}", command("simulation"));
         let what = format!("the first {PIECE} worlds have other traces the second time");
         report.violations.push(Violation { property: "D1".to_owned(), what, replay });
     }
@@ -186,10 +192,27 @@ mod tests {
 
     #[test]
     fn what_comes_out_does_not_depend_on_the_number_of_threads() {
-        let budget = Budget { seed: 5, time: Duration::ZERO };
+        let budget = Budget::new(5, Duration::ZERO);
         let (one, three) = (play_all(&budget, 1), play_all(&budget, 3));
         assert_eq!((one.hash, one.all()), (three.hash, three.all()));
         assert_ne!(one.hash, play_all(&Budget { seed: 6, ..budget }, 1).hash);
+    }
+
+    #[test]
+    fn as_many_worlds_as_there_was_time_for_are_the_same_worlds_again() {
+        let timed = play_all(&Budget::new(7, Duration::from_millis(200)), 3);
+        let worlds = timed.cells.iter().map(|cell| cell.worlds).sum::<u64>();
+        let counted = play_all(&Budget { worlds: Some(worlds), ..Budget::new(7, Duration::ZERO) }, 1);
+        assert_eq!((timed.hash, timed.all()), (counted.hash, counted.all()));
+        let other = play_all(&Budget { worlds: Some(worlds - 1), ..Budget::new(7, Duration::ZERO) }, 1);
+        assert_ne!(timed.hash, other.hash, "the last world is left out, and nobody sees it");
+    }
+
+    /// The page names it. It changes with the simulator and with what it runs, and with nothing else: then it is written here anew.
+    #[test]
+    fn the_first_worlds_have_the_trace_that_the_page_names() {
+        let budget = Budget { worlds: Some(PIECE), ..Budget::new(1, Duration::ZERO) };
+        assert_eq!(format!("{:016x}", play_all(&budget, 2).hash), "e155fa259edb1b5d");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod model_lease_fence;
 mod model_redlock;
 mod models;
 mod museum;
+mod page;
 mod real;
 mod schedules;
 mod simulation;

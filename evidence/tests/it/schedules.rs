@@ -8,6 +8,6 @@ use stanchion_evidence::schedules::explore;
 
 #[test]
 fn callers_that_are_dropped_anywhere_leave_nothing_behind() {
-    let report = explore(&Budget { seed: 1, time: Duration::from_secs(600) }, 300);
+    let report = explore(&Budget::new(1, Duration::from_secs(600)), 300);
     assert_eq!(report.meaning(), Meaning::Held, "{}", report.text());
 }

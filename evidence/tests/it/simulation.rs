@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use stanchion_evidence::simulation::Player;
 use stanchion_evidence::simulation::controls::{CONTROLS, broken_worlds};
 use stanchion_evidence::simulation::scenario::Scenario;
@@ -10,13 +12,19 @@ fn small(seed: u64) -> Scenario {
 #[test]
 fn no_promise_is_broken_in_any_of_three_thousand_worlds() {
     let mut player = Player::default();
-    let mut excused = 0;
+    let (mut excused, mut happened) = (0, BTreeMap::<_, u64>::new());
     for seed in 0..3000 {
         let scenario = small(seed);
         let outcome = player.play(seed, &scenario);
         assert!(outcome.violations.is_empty(), "world {seed}, {scenario:?}: {:?}", outcome.violations);
         excused += outcome.excused.len();
+        for (name, times) in outcome.sometimes.all() {
+            *happened.entry(name).or_default() += times;
+        }
     }
+    eprintln!("{happened:?}");
+    let never: Vec<_> = happened.iter().filter(|(_, times)| **times == 0).map(|(name, _)| *name).collect();
+    assert_eq!(never, [""; 0], "void: these never happened");
     assert!(excused > 100, "void: what is not promised held in every world");
 }
 

@@ -5,6 +5,7 @@ mod bad_input;
 mod calls;
 mod claims;
 mod conformance;
+mod cut_pipes;
 mod demo;
 mod doctor;
 mod gateway_stores;
