@@ -26,7 +26,8 @@ impl Engine<'_> {
     /// which the present function was given such.
     pub(super) fn constants_among(&self, args: &[Arg]) -> Given {
         let known = args.iter().take_while(|arg| !matches!(arg.value.kind, ExprKind::Spread(_)));
-        let constants: Vec<bool> = known.map(|arg| arg.value.is_literal() || self.is_constant_here(&arg.value)).collect();
+        let constants: Vec<bool> =
+            known.map(|arg| arg.value.is_literal() || self.is_constant_here(&arg.value)).collect();
         // Only JavaScript can be called with less than it asks for: the rest is `undefined`.
         let all = constants.len() == args.len() && is_javascript(self.language(self.file()));
         Given { constants, all }
