@@ -1,7 +1,7 @@
 //! What statements look like whose failure, or whose end, nobody waits for.
 
 use super::call::path_of;
-use crate::hir::{Expr, ExprKind, Handler, Stmt, StmtKind};
+use crate::hir::{Expr, ExprKind, Handler, Pattern, Stmt, StmtKind, replaces};
 use crate::models::Words;
 
 /// A call as a statement, or `void` before it; a chain of promises counts as its last call.
@@ -37,11 +37,23 @@ pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: &mut impl Fn
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
         Some(StmtKind::Expr(expr)) => !ends(words, expr),
-        Some(StmtKind::Return(Some(value))) => is_nothing(value),
+        Some(StmtKind::Return(Some(value))) => is_nothing(assigned(body, value)),
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
         _ => true,
     };
     gives && !looks(words, body, is_nothing)
+}
+
+/// What a variable was given in these statements; anything else is what it is.
+fn assigned<'e>(body: &'e [Stmt], value: &'e Expr) -> &'e Expr {
+    let ExprKind::Name(name) = &value.kind else { return value };
+    let given = body.iter().rev().find_map(|stmt| match &stmt.kind {
+        StmtKind::Assign { to, value, op } if replaces(op.as_deref()) => {
+            matches!(&to[..], [Pattern::Name(to)] if to == name).then_some(value)
+        }
+        _ => None,
+    });
+    given.unwrap_or(value)
 }
 
 /// Looks what went wrong, or goes on with it.

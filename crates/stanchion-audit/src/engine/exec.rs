@@ -127,6 +127,14 @@ impl Engine<'_> {
                     value = value.from(&self.answers());
                 }
                 value = value.from(&self.created());
+                // What the fields of an object got on this way is taken back where the way has left, and is there again in the
+                // end: until then the object itself tells of it.
+                if self.frames.last().is_some_and(|frame| frame.depth < self.here.depth)
+                    && value.object().is_some_and(|object| object.class.is_some() && !object.shared)
+                {
+                    let inside = value.deep_origins();
+                    value = value.from(&inside);
+                }
                 if let Some(frame) = self.frames.last_mut() {
                     frame.nothing |= matches!(value.shape, Shape::Null);
                     frame.returned =

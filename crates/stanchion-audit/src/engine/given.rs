@@ -96,16 +96,29 @@ impl Engine<'_> {
                     self.add_to_variable(scope, name, &binding.value.from(&given));
                 }
             }
-            ExprKind::Member { of, name } => {
+            ExprKind::Index { of, index } if !matches!(index.kind, ExprKind::Str(_)) => {
+                let value = self.eval(of, scope);
+                self.absorb(of, &value, args, is_told, scope);
+            }
+            // `groups.setdefault(key, []).append(x)`.
+            ExprKind::Call(call) => {
+                if let ExprKind::Member { of, name } = &call.callee.kind
+                    && Words::is_one(&self.words().adds, name)
+                {
+                    let value = self.eval(of, scope);
+                    self.absorb(of, &value, args, is_told, scope);
+                }
+            }
+            _ => {
+                let Some((of, name)) = field_of(place) else { return };
                 let of = self.eval(of, scope);
                 if let Some(object) = of.object().filter(|object| !(asked && object.shared)) {
-                    let field = object.fields.borrow().get(name.as_str()).cloned();
+                    let field = object.fields.borrow().get(name).cloned();
                     if let Some(field) = field {
                         self.add_to_field(object, name, field.from(&given));
                     }
                 }
             }
-            _ => {}
         }
     }
 
@@ -155,15 +168,15 @@ impl Engine<'_> {
                     self.add_to_variable(scope, name, &filled.from(origins));
                 }
             }
-            ExprKind::Member { of, name } => {
+            _ => {
+                let Some((of, name)) = field_of(place) else { return };
                 let of = self.eval(of, scope);
                 if let Some(object) = of.object() {
-                    let old = object.fields.borrow().get(name.as_str()).cloned();
+                    let old = object.fields.borrow().get(name).cloned();
                     let new = old.unwrap_or_else(|| Value::joined(&[&of.name, ".", name])).from(origins);
                     self.add_to_field(object, name, new);
                 }
             }
-            _ => {}
         }
     }
 
@@ -214,6 +227,18 @@ impl Engine<'_> {
             }
         }
         holds
+    }
+}
+
+/// `notes.open`, `notes["open"]`.
+fn field_of(place: &Expr) -> Option<(&Expr, &str)> {
+    match &place.kind {
+        ExprKind::Member { of, name } => Some((of, name)),
+        ExprKind::Index { of, index } => match &index.kind {
+            ExprKind::Str(name) => Some((of, name)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

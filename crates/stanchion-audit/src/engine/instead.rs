@@ -48,7 +48,15 @@ impl Engine<'_> {
         if !catches_more(words, handler) {
             return None;
         }
-        self.instead_by(gives_value(tried), &handler.body, scope)
+        let value = gives_value(tried) || assigns(tried) && self.gives_value_in_the_end();
+        self.instead_by(value, &handler.body, scope)
+    }
+
+    /// Whether the present function ends with a value: what its `try` has assigned is a part of that.
+    fn gives_value_in_the_end(&self) -> bool {
+        let frame = self.frames.last().and_then(|frame| self.module(frame.file).functions.get(frame.function));
+        let last = frame.and_then(|function| function.body.last()).map(|stmt| &stmt.kind);
+        matches!(last, Some(StmtKind::Return(Some(value))) if !matches!(value.kind, ExprKind::Null))
     }
 
     /// The same of a handler that catches everything; `value`: without an error there is one.
@@ -350,6 +358,15 @@ fn is_form(value: &Value, deep: u32) -> bool {
         _ => false,
     };
     is_plain && value.origins.is_empty()
+}
+
+/// Whether a `try` leaves something in a variable.
+fn assigns(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Assign { .. } => true,
+        StmtKind::Block(body) | StmtKind::With { body, .. } => assigns(body),
+        _ => false,
+    })
 }
 
 /// Whether a `try` ends with a value, wherever in it.

@@ -26,7 +26,7 @@ use crate::finding::{Confidence, Finding, Fix, Marks, Role, Scope, Severity, Sou
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Note {
-    /// The file.
+    /// The file; empty if it is about all of them.
     pub path: String,
     /// The line; 0 for the whole file.
     pub line: u32,
@@ -37,6 +37,7 @@ pub struct Note {
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {
+            0 if self.path.is_empty() => f.write_str(&self.text),
             0 => write!(f, "{}: {}", self.path, self.text),
             line => write!(f, "{}:{line}: {}", self.path, self.text),
         }

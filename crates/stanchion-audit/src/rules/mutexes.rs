@@ -68,9 +68,16 @@ pub(super) fn stale_unlink(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && e.resource.as_ref().is_some_and(|r| r.is(resource))
                 && (e.id > write.id || write.handler || e.loops.iter().any(|id| write.loops.contains(id)))
         });
-        let look = write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|e| {
-            matches!(e.what, What::Check | What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource))
-        });
+        // A folder as a lock says in a file whose it is.
+        let is_about = |r: &Resource| {
+            r.is(resource)
+                || r.kind == Kind::File
+                    && r.name.strip_prefix(&*resource.name).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let look =
+            write.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(|e| {
+                matches!(e.what, What::Check | What::Read { .. }) && e.resource.as_ref().is_some_and(is_about)
+            });
         let look = look.or_else(|| could_not_take(case, write));
         let taken = taken || look.is_some_and(|look| is_taken_over(case, look, write, resource));
         if let (true, Some(look)) = (taken, look) {

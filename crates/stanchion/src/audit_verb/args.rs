@@ -55,6 +55,9 @@ pub(crate) struct AuditArgs {
     /// Report only findings of at least this confidence: low, medium or high [default: low]
     #[arg(long, value_name = "LEVEL", value_parser = word::<Confidence>)]
     pub(super) confidence: Option<Confidence>,
+    /// Report what only tests lead to as well; its severity is low
+    #[arg(long)]
+    pub(super) tests: bool,
     /// Exit with 1 only for findings of at least this severity [default: low]
     #[arg(long, value_name = "LEVEL", value_parser = word::<Severity>)]
     pub(super) fail_on: Option<Severity>,

@@ -10,8 +10,8 @@ use std::io::IsTerminal as _;
 use stanchion_audit::baseline::Baseline;
 use stanchion_audit::diff::Changes;
 use stanchion_audit::error::Error;
-use stanchion_audit::finding::Severity;
-use stanchion_audit::format::{Format, Look};
+use stanchion_audit::finding::{Severity, Surface};
+use stanchion_audit::format::{Format, Look, Note};
 use stanchion_audit::{Audited, Progress, audit_and_tell};
 
 pub(crate) use self::args::AuditArgs;
@@ -96,7 +96,7 @@ fn changes(since: &str, settings: &Settings) -> Result<Changes, Error> {
     }
 }
 
-/// Leaves out what is known, untouched, or below what was asked for.
+/// Leaves out what is known, untouched, in tests, or below what was asked for.
 fn narrow(args: &AuditArgs, baseline: Option<&Baseline>, changes: Option<&Changes>, audited: &mut Audited) {
     let report = &mut audited.report;
     if let Some(baseline) = baseline {
@@ -112,6 +112,15 @@ fn narrow(args: &AuditArgs, baseline: Option<&Baseline>, changes: Option<&Change
             && confidence.is_none_or(|least| finding.confidence >= least)
             && changes.is_none_or(|changes| changes.concern(finding))
     });
+    if !args.tests {
+        let found = report.open().count();
+        report.findings.retain(|finding| finding.surface != Surface::Test);
+        let left = found - report.open().count();
+        if left > 0 {
+            let text = format!("{left} findings in tests are left out; --tests has them reported");
+            report.notes.push(Note { path: String::new(), line: 0, text });
+        }
+    }
 }
 
 fn write_baseline(file: &std::path::Path, audited: &Audited) -> Result<u8, Wrong> {

@@ -56,7 +56,11 @@ pub fn write(out: &mut impl Write, report: &Report, sources: Sources<'_>) -> io:
     let notes = report.notes.iter().map(|note| Notification {
         level: "note",
         message: Message { text: note.text.clone() },
-        locations: [location(&note.path, (note.line > 0).then_some((note.line, note.line)))],
+        locations: Some(&note.path)
+            .filter(|path| !path.is_empty())
+            .map(|path| location(path, (note.line > 0).then_some((note.line, note.line))))
+            .into_iter()
+            .collect(),
     });
     let log = Log {
         schema: "https://json.schemastore.org/sarif-2.1.0.json",

@@ -81,7 +81,8 @@ pub(super) struct Invocation {
 pub(super) struct Notification {
     pub(super) level: &'static str,
     pub(super) message: Message,
-    pub(super) locations: [Location; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) locations: Vec<Location>,
 }
 
 #[derive(Serialize)]
