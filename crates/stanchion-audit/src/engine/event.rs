@@ -228,6 +228,8 @@ pub(crate) struct Acquire {
     pub(crate) pooled: bool,
     /// It may not be had, and then the caller is told so.
     pub(crate) tries: bool,
+    /// By an error: whoever goes on has it.
+    pub(crate) told: bool,
     /// Of a database's session.
     pub(crate) session: bool,
     /// If it cannot be had, the error is caught, and all goes on without it, from this event on.
@@ -246,6 +248,7 @@ impl Acquire {
             fresh: false,
             pooled: false,
             tries: false,
+            told: false,
             session: false,
             open: None,
         }

@@ -151,6 +151,7 @@ impl Engine<'_> {
                 if let Some(frame) = self.frames.last_mut().filter(|frame| frame.depth == depth) {
                     frame.throws = true;
                 }
+                self.refuses();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }

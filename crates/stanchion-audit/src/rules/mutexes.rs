@@ -151,7 +151,7 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(write) = inside.find(acts) else { continue };
         // Whoever looks at the answer first knows.
         let asked = |e: &Event| e.guards.contains(event.id) || event.deps.iter().any(|id| e.guards.contains(id));
-        if lock.open.is_none() && asked(write) {
+        if asked(write) || lock.open.is_none() && lock.told {
             continue;
         }
         let text =
