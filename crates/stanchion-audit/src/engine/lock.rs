@@ -58,6 +58,16 @@ impl Engine<'_> {
         }
     }
 
+    /// Whether these were had was asked, and nothing depends on the answer.
+    pub(super) fn goes_on(&mut self, asked: &Origins) {
+        let is_asked = |event: &&Event| {
+            matches!(&event.what, What::Acquire(lock) if lock.tries) && event.deps.iter().any(|id| asked.contains(id))
+        };
+        let locks = self.log().iter().filter(is_asked);
+        let locks = locks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
+        self.goes_without(&locks, self.next_id());
+    }
+
     /// A file that is made only if it is not there, and removed in the end, is a lock: what is done in between has it.
     pub(super) fn lock_files(&mut self) {
         let is_file = |event: &Event| event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);
