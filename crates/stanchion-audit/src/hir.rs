@@ -141,6 +141,8 @@ pub(crate) struct Field {
     pub(crate) type_text: Option<String>,
     /// It belongs to the class, not to an instance.
     pub(crate) is_static: bool,
+    /// JavaScript: its decorators.
+    pub(crate) decorators: Vec<Expr>,
 }
 
 /// A function, method, lambda, or the module's own code.
@@ -371,8 +373,7 @@ pub(crate) enum ExprKind {
     Comprehension { element: Box<Expr>, each: Vec<(Pattern, Expr)>, conds: Vec<Expr> },
     /// Rust's `if let PATTERN = of`.
     Matches { of: Box<Expr>, binds: Pattern },
-    /// A block as a value (Rust's `{ …; value }`, `if` and `match` as values: the statement, whose value is unknown but
-    /// derives from the values of its branches).
+    /// A block as a value: that of its last expression (Rust's `{ …; value }`, `if` and `match`).
     Block(Vec<Stmt>),
     /// Anything else, by what it is made of.
     Other(Vec<Expr>),

@@ -88,6 +88,9 @@ pub(crate) struct Type {
     /// Its statements run on whichever connection is free.
     #[serde(default)]
     pub(crate) pools: bool,
+    /// It has a pool of its own; one that a caller gives may be a transaction.
+    #[serde(default)]
+    pub(crate) has_pool: bool,
     /// Every call on it gives itself.
     #[serde(default)]
     pub(crate) chains: bool,

@@ -2,8 +2,9 @@
 //! race.
 
 mod code;
+mod mappers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::sql;
 
@@ -14,6 +15,8 @@ const MAX_FILE: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Schema {
     unique: BTreeMap<String, Vec<Vec<String>>>,
+    /// Tables whose mapper saves a row only if nobody has saved it since it was read.
+    versioned: BTreeSet<String>,
 }
 
 /// Whether a file of this name declares tables.
@@ -79,26 +82,41 @@ impl Schema {
 
     /// Whether any key of the table is known.
     pub(crate) fn has_keys(&self, table: &str) -> bool {
-        self.unique.contains_key(&table.to_lowercase())
+        self.keys(table).is_some()
     }
 
     /// Whether at most one row of the table can have these values: some key lies within the columns.
     pub(crate) fn is_unique(&self, table: &str, columns: &[String]) -> bool {
         let columns: Vec<String> = columns.iter().map(|column| column.to_lowercase()).collect();
-        let keys = self.unique.get(&table.to_lowercase()).into_iter().flatten();
-        keys.into_iter().any(|key| key.iter().all(|column| columns.contains(column)))
+        let mut keys = self.keys(table).into_iter().flatten();
+        keys.any(|key| key.iter().all(|column| columns.contains(column)))
     }
 
     /// Whether these columns are part of what says which row it is: they lie within one key.
     pub(crate) fn is_within_key(&self, table: &str, columns: &[String]) -> bool {
         let columns: Vec<String> = columns.iter().map(|column| column.to_lowercase()).collect();
-        let mut keys = self.unique.get(&table.to_lowercase()).into_iter().flatten();
+        let mut keys = self.keys(table).into_iter().flatten();
         keys.any(|key| columns.iter().all(|column| key.contains(column)))
     }
 
+    /// Whether a row that was read is saved only if nobody has saved it since then.
+    pub(crate) fn is_versioned(&self, table: &str) -> bool {
+        self.versioned.contains(&table.to_lowercase())
+    }
+
+    /// The keys of a table. A field of a client is a table under the client's own name: `PrismaClient.user`.
+    fn keys(&self, table: &str) -> Option<&Vec<Vec<String>>> {
+        let table = table.to_lowercase();
+        let field = || self.unique.get(table.rsplit('.').next()?);
+        self.unique.get(&table).or_else(field)
+    }
+
     fn add(&mut self, table: &str, columns: Vec<String>) {
+        if columns.is_empty() {
+            return;
+        }
         let keys = self.unique.entry(table.to_owned()).or_default();
-        if !columns.is_empty() && !keys.contains(&columns) {
+        if !keys.contains(&columns) {
             keys.push(columns);
         }
     }
@@ -133,7 +151,11 @@ impl Model {
                     line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
                 // A field may say more: `title(sort: Desc)`.
                 let fields = fields.split(',').map(|field| field.split('(').next().unwrap_or("").trim().to_lowercase());
-                self.keys.push(fields.filter(|field| !field.is_empty()).collect());
+                let fields: Vec<String> = fields.filter(|field| !field.is_empty()).collect();
+                // Code asks for a key of several fields under one name: `where: { first_last: { first, last } }`.
+                let name = line.split_once("name:").and_then(|(_, rest)| quoted(rest));
+                self.keys.push(vec![name.unwrap_or_else(|| fields.join("_"))]);
+                self.keys.push(fields);
             }
             return;
         }
@@ -200,6 +222,8 @@ mod tests {
         assert!(unique(&schema, "User", &["id"]) && unique(&schema, "users", &["e_mail"]));
         assert!(unique(&schema, "user", &["email"]) && unique(&schema, "user", &["last", "first"]));
         assert!(unique(&schema, "post", &["a", "b"]) && !unique(&schema, "post", &["a"]));
+        assert!(unique(&schema, "post", &["a_b"]) && unique(&schema, "user", &["n"]));
+        assert!(unique(&schema, "@prisma/client.PrismaClient.user", &["email"]));
         assert!(!unique(&schema, "user", &["name"]) && !unique(&schema, "user", &["idx"]));
     }
 

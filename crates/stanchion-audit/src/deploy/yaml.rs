@@ -96,6 +96,7 @@ impl Reader {
             // An element without a key, or the rest of something that goes over several lines.
             if self.open.last().is_some_and(|(at, key)| *at < column && key == "-") {
                 self.push(number, "", rest);
+                self.braces(number, rest);
             }
             return;
         };
@@ -109,6 +110,29 @@ impl Reader {
         self.push(number, key, if is_block { "" } else { value });
         self.block = is_block.then_some(column);
         self.open.push((column, key.to_owned()));
+        self.braces(number, value);
+    }
+
+    /// `{ key: value, list: [{ key: value }] }` on one line: its keys, as if each stood on a line of its own.
+    fn braces(&mut self, line: u32, value: &str) {
+        let within = |open: char, close: char| value.strip_prefix(open)?.strip_suffix(close);
+        if self.open.len() >= DEPTH_MOST || value.starts_with("{{") {
+            return;
+        }
+        if let Some(items) = within('[', ']') {
+            for item in parts(items).into_iter().filter(|item| item.starts_with('{')) {
+                self.open.push((0, "-".to_owned()));
+                self.braces(line, item);
+                self.open.pop();
+            }
+        } else if let Some(fields) = within('{', '}') {
+            for (key, value) in parts(fields).into_iter().filter_map(pair) {
+                self.push(line, key, value);
+                self.open.push((0, key.to_owned()));
+                self.braces(line, value);
+                self.open.pop();
+            }
+        }
     }
 
     fn push(&mut self, line: u32, key: &str, value: &str) {
@@ -132,6 +156,27 @@ fn pair(text: &str) -> Option<(&str, &str)> {
     let key = key.trim().trim_matches(['"', '\'']);
     let is_key = !key.is_empty() && !key.starts_with(['{', '[', '"']) && key.len() <= 100;
     is_key.then_some((key, value.trim()))
+}
+
+/// What commas part, outside of quotes and of further brackets.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut all, mut from, mut depth, mut quote, mut before) = (Vec::new(), 0, 0_u32, None, ' ');
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (None, '"' | '\'') if !before.is_alphanumeric() => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            (None, '{' | '[') => depth += 1,
+            (None, '}' | ']') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                all.push(text.get(from..at).unwrap_or_default().trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    all.push(text.get(from..).unwrap_or_default().trim());
+    all
 }
 
 fn without_comment(line: &str) -> &str {
@@ -176,6 +221,25 @@ mod tests {
     }
 
     #[test]
+    fn keys_in_braces_on_one_line() {
+        let text = "spec: { replicas: 3, template: { list: [{ name: \"a, b\" }, {c: d}], run: [x, y] } } # one\n\
+            - { it: 1 }\nnext: {{ .x }}\n";
+        let expected = [
+            "1:spec={ replicas: 3, template: { list: [{ name: \"a, b\" }, {c: d}], run: [x, y] } }",
+            "1:spec/replicas=3",
+            "1:spec/template={ list: [{ name: \"a, b\" }, {c: d}], run: [x, y] }",
+            "1:spec/template/list=[{ name: \"a, b\" }, {c: d}]",
+            "1:spec/template/list/-/name=a, b",
+            "1:spec/template/list/-/c=d",
+            "1:spec/template/run=[x, y]",
+            "2:spec/-={ it: 1 }",
+            "2:spec/-/it=1",
+            "3:next={{ .x }}",
+        ];
+        assert_eq!(entries(text), expected);
+    }
+
+    #[test]
     fn several_documents_templates_and_blocks() {
         let text = "kind: A\n---\n{{- if .x }}\nkind: B\nspec:\n  replicas: {{ .Values.n }}\n  {{- end }}\n  run: |\n    a: b\n\n    c\n  last: 1\n";
         assert_eq!(read(text).len(), 2);
@@ -199,6 +263,10 @@ mod tests {
             ":",
             "- - - -",
             "a: [",
+            "a: {b: {c: [{",
+            "a: }{",
+            "a: {,}",
+            "- {",
             "\t\t:\t",
             "---\n---\n---",
             "key",

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::again::leaves;
 use super::arms::put_entries;
-use super::caught::is_refused;
+use super::caught::{catches_more, gives_constant, is_refused};
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::instead::{RETURNS, Swallowed, gives_value};
@@ -49,7 +49,7 @@ impl Engine<'_> {
     }
 
     /// The innermost one of the present call: who has called it hears nothing else of its own.
-    fn own_try(&self) -> Option<&Tried> {
+    pub(super) fn own_try(&self) -> Option<&Tried> {
         self.here.tries.iter().rev().find(|tried| tried.frames == self.frames.len())
     }
 
@@ -209,6 +209,13 @@ impl Engine<'_> {
         self.here.always += 1;
         let last = self.block(finally, scope);
         self.here.always -= 1;
+        // A lock that the block gives back, and a handler that gives something else instead.
+        if flow == Flow::Leaves
+            && handlers.iter().any(|handler| catches_more(words, handler) && gives_constant(words, &handler.body))
+        {
+            let given = self.frames.last().and_then(|frame| frame.returned.as_ref()).map(Value::deep_origins);
+            self.goes_without(&given.unwrap_or_default(), tried_until);
+        }
         // What was not followed to its end has not given back what it took.
         if caught == Flow::Next && !self.cut {
             let still: Vec<_> = self.here.held.iter().map(|held| held.region).collect();

@@ -10,10 +10,23 @@ use super::compared::{Asked, Says};
 use super::exec::Flow;
 use super::frame::Flag;
 use super::value::{Origins, Scope as Vars, Value};
-use crate::hir::{Expr, ExprKind, Language, Stmt};
+use crate::hir::{Expr, ExprKind, Language, Stmt, StmtKind};
 
 /// Variables of one call that conditions ask for.
 const FLAGS_MOST: usize = 32;
+
+/// `if (!taken) console.warn("…")`.
+fn only_tells(cond: &Expr, then: &[Stmt], other: &[Stmt]) -> bool {
+    let refused = match &cond.kind {
+        ExprKind::Binary { op, right, .. } => match &right.kind {
+            ExprKind::Null => op == "==",
+            ExprKind::Str(_) => op == "!=",
+            _ => false,
+        },
+        _ => cond.negated().1,
+    };
+    refused && other.is_empty() && then.iter().all(|stmt| matches!(stmt.kind, StmtKind::Expr(_)))
+}
 
 impl Engine<'_> {
     pub(super) fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
@@ -45,6 +58,7 @@ impl Engine<'_> {
             self.filled_in_arm(&guard, if absent { then } else { other }, scope);
         }
         self.knows(&asked, true);
+        let first_event = self.next_id();
         let (own, mut within) = (self.here.guards.len() + 1, guard.clone());
         // What an inner question asks may come from the caller: it guards nothing, but its arm was left.
         let (mut leaves_within, arms) = (false, self.here.path.len() + 1);
@@ -71,6 +85,9 @@ impl Engine<'_> {
         }
         match (first, second) {
             (Flow::Next, Flow::Next) => {
+                if !self.here.held.is_empty() && self.next_id() == first_event && only_tells(cond, then, other) {
+                    self.goes_on(&guard);
+                }
                 // Held afterwards is what one arm has taken: `if (!await lock()) throw` is the usual form.
                 if after_first.len() > self.here.held.len() {
                     self.here.held = after_first;

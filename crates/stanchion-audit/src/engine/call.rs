@@ -246,6 +246,10 @@ impl Engine<'_> {
         let spared = self.spare();
         let flow = self.run_block(&found.body, &scope);
         self.spared = spared;
+        // Whoever comes to its end has not returned with what was tried before.
+        if self.frames.last().is_some_and(|frame| frame.throws) {
+            self.told_by_error(first, |_| true);
+        }
         self.run_deferred();
         self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);

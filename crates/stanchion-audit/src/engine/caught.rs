@@ -44,6 +44,16 @@ pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: &mut impl Fn
     gives && !looks(words, body, is_nothing)
 }
 
+/// Gives something that stands in the code, whatever went wrong.
+pub(super) fn gives_constant(words: &Words, body: &[Stmt]) -> bool {
+    let is_constant = |value: &Expr| value.is_literal() || matches!(value.kind, ExprKind::Function(_));
+    body.iter().all(|stmt| match &stmt.kind {
+        StmtKind::Expr(expr) => !ends(words, expr),
+        StmtKind::Return(value) => value.as_ref().is_none_or(is_constant),
+        _ => false,
+    })
+}
+
 /// What a variable was given in these statements; anything else is what it is.
 fn assigned<'e>(body: &'e [Stmt], value: &'e Expr) -> &'e Expr {
     let ExprKind::Name(name) = &value.kind else { return value };

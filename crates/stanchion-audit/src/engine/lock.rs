@@ -28,6 +28,46 @@ impl Engine<'_> {
         }
     }
 
+    /// The call ends with an error: those who cannot have a lock that was asked for here do not go on.
+    pub(super) fn refuses(&mut self) {
+        // What a handler of the call itself does then, it knows.
+        if self.here.held.is_empty() || self.own_try().is_some() {
+            return;
+        }
+        let outer = self.frames.last().map_or(0, |frame| frame.guards);
+        let asked = self.here.guards.iter().skip(outer).fold(Origins::default(), |all, one| all.with(one));
+        self.told_by_error(0, |event| asked.contains(event.id) || event.deps.iter().any(|id| asked.contains(id)));
+    }
+
+    pub(super) fn told_by_error(&mut self, first: usize, is: impl Fn(&Event) -> bool) {
+        for event in self.log_mut().iter_mut().skip(first).filter(|event| is(event)) {
+            if let What::Acquire(lock) = &mut event.what {
+                lock.told = true;
+            }
+        }
+    }
+
+    /// Whoever cannot have these locks, as far as they are still held, goes on without them.
+    pub(super) fn goes_without(&mut self, locks: &Origins, from: EventId) {
+        let held = self.here.held.iter().map(|held| held.region);
+        let held: Vec<EventId> = held.filter(|region| locks.contains(*region)).collect();
+        for event in self.log_mut().iter_mut().filter(|event| held.contains(&event.id)) {
+            if let What::Acquire(lock) = &mut event.what {
+                lock.open = lock.open.or(Some(from));
+            }
+        }
+    }
+
+    /// Whether these were had was asked, and nothing depends on the answer.
+    pub(super) fn goes_on(&mut self, asked: &Origins) {
+        let is_asked = |event: &&Event| {
+            matches!(&event.what, What::Acquire(lock) if lock.tries) && event.deps.iter().any(|id| asked.contains(id))
+        };
+        let locks = self.log().iter().filter(is_asked);
+        let locks = locks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
+        self.goes_without(&locks, self.next_id());
+    }
+
     /// A file that is made only if it is not there, and removed in the end, is a lock: what is done in between has it.
     pub(super) fn lock_files(&mut self) {
         let is_file = |event: &Event| event.resource.as_ref().is_some_and(|r| r.kind == Kind::File);

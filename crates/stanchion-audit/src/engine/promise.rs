@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
+use super::caught::gives_constant;
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
 use super::instead::Swallowed;
 use super::known::Known;
@@ -17,8 +18,11 @@ impl Engine<'_> {
         let closure = known.get(&known.model.callback).and_then(|callback| callback.closure().cloned());
         let Some(closure) = closure.filter(|_| !self.here.early) else { return };
         let Some(function) = self.module(closure.file).functions.get(closure.function) else { return };
-        let Some(instead) = self.instead_by(true, &function.body, &closure.scope) else { return };
         let origins = known.this.map(Value::deep_origins).unwrap_or_default();
+        if gives_constant(self.words(), &function.body) {
+            self.goes_without(&origins, self.next_id());
+        }
+        let Some(instead) = self.instead_by(true, &function.body, &closure.scope) else { return };
         self.swallowed(&origins, Swallowed { from: self.next_id(), instead, mark: None });
     }
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, parts, raised};
+use super::bound::{Bound, by_version, parts, raised};
 use super::condition::is_identity;
 use super::event::{Acquire, Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -158,9 +158,10 @@ impl Engine<'_> {
         if statements.is_empty() {
             return self.result(known);
         }
-        let pooled = kind
-            .as_ref()
-            .is_some_and(|kind| self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.pools));
+        let found = kind.as_ref().and_then(|kind| self.models.of_type(self.language(self.file()), kind));
+        let pooled = found.is_some_and(|kind| kind.pools);
+        let alone = self.here.transaction.is_none() && !on.is_some_and(|on| self.is_of_caller(on));
+        let anywhere = pooled || alone && found.is_some_and(|kind| kind.has_pool);
         // What goes through the pool itself is not part of a transaction on one of its connections.
         let outer = self.here.transaction;
         if pooled && self.here.connection.is_some() && self.here.connection.as_ref() != on.map(|on| &on.name) {
@@ -180,7 +181,7 @@ impl Engine<'_> {
             if (statement.for_update || statement.for_share) && on.is_some_and(|on| self.is_of_caller(on)) {
                 self.presumed(known.span);
             }
-            origins = origins.with(&self.statement_runs(statement, &bound, pooled, known));
+            origins = origins.with(&self.statement_runs(statement, &bound, anywhere, known));
         }
         if self.here.transaction == inside {
             self.here.transaction = outer;
@@ -238,6 +239,8 @@ impl Engine<'_> {
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
+            // Which connection is in a transaction then, nobody knows.
+            Verb::Begin { .. } if pooled => return Origins::default(),
             Verb::Begin { mode, isolation } => {
                 let immediate = matches!(mode, BeginMode::Immediate | BeginMode::Exclusive);
                 let serializable =
@@ -283,8 +286,9 @@ impl Engine<'_> {
                 let made = |set: &sql::Assignment| self.is_stored(&bound.origins(&set.operand));
                 let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
                 let own = own.map(|(_, (column, ..))| column).collect();
-                let whole = !relative;
-                Write { decided, skips, own, whole, relative, compares, expected, columns, raised, ..Write::default() }
+                let (whole, by_version) = (!relative, by_version(statement));
+                let written = Write { by_version, decided, skips, own, ..Write::default() };
+                Write { whole, relative, compares, expected, columns, raised, ..written }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;

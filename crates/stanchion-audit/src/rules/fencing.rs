@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Case, Hit};
-use crate::engine::{Event, Scope, Site, What};
+use crate::engine::{Entry, Event, Scope, Site, What};
 
 /// RC202.
 pub(super) fn release_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -63,12 +63,30 @@ pub(super) fn renew_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let asked = event.guards.iter().filter_map(|id| case.trace.event(id)).find(|read| {
             matches!(read.what, What::Read { .. }) && read.resource.as_ref().is_some_and(|r| r.is(resource))
         });
-        let Some(asked) = asked else { continue };
-        let text = (
-            "a lock is read and then prolonged in a second step",
-            "between the two it can expire and become somebody else's, who then has it longer than asked for",
-        );
         let resource = lock.to_string();
-        hits.push(Hit { resource, scope: Scope::Cluster, sure: 2, ..case.pair("RC204", asked, event, text) });
+        if let Some(asked) = asked {
+            let text = (
+                "a lock is read and then prolonged in a second step",
+                "between the two it can expire and become somebody else's, who then has it longer than asked for",
+            );
+            hits.push(Hit { resource, scope: Scope::Cluster, sure: 2, ..case.pair("RC204", asked, event, text) });
+        } else if is_heartbeat(case, event) {
+            let text = (
+                "a lock is prolonged again and again without asking whose it is",
+                "once it has expired it is somebody else's, who then has it longer than asked for",
+            );
+            hits.push(Hit { resource, scope: Scope::Cluster, ..case.hit("RC204", event, text) });
+        }
     }
+}
+
+/// Done by a timer, or in a loop that waits each time; and not because it has just been taken.
+fn is_heartbeat(case: &Case<'_>, event: &Event) -> bool {
+    let waits =
+        |e: &Event| matches!(e.what, What::Sleep { .. }) && e.loops.last().is_some_and(|id| event.loops.contains(id));
+    let takes = |e: &Event| match (&e.what, &event.what) {
+        (What::Acquire(taken), What::Renew { lock, .. }) => taken.lock == *lock && e.loops.len() >= event.loops.len(),
+        _ => false,
+    };
+    (case.trace.root.entry == Entry::Timer || case.events().iter().any(waits)) && !case.events().iter().any(takes)
 }

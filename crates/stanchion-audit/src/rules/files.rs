@@ -115,9 +115,13 @@ fn is_moved(case: &Case<'_>, write: &Event, how: &Write) -> bool {
     let Some(from) = how.from.as_ref().filter(|from| !Mark::Unique.is_in(from)) else { return false };
     let of_it = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == *from);
     let mut before = case.between(0, write.id).iter().filter(of_it).peekable();
-    let is_given =
-        from.strip_prefix('$').is_some_and(|name| !name.contains(|c: char| !c.is_alphanumeric() && c != '_'));
-    (is_given || before.peek().is_some()) && before.all(|e| !matches!(e.what, What::Write(_)))
+    (is_given(from) || before.peek().is_some()) && before.all(|e| !matches!(e.what, What::Write(_)))
+}
+
+/// The file's own name was given, wherever its folder is: `$from`, `/data/$body.from`.
+fn is_given(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    last.strip_prefix('$').is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || "_.".contains(c)))
 }
 
 /// RC302: whoever reads meanwhile, or finds it after a crash, sees half of it.

@@ -148,10 +148,16 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
             What::Effect(effect) => !effect.safe && !effect.keyed,
             _ => false,
         };
-        let Some(write) = inside.find(acts) else { continue };
+        // What nobody gives back may be a mark: a lock is what keeps a change together.
+        let changes = |e: &Event| {
+            let mut from = e.deps.iter().filter_map(|id| case.trace.event(id)).filter(|read| read.id > event.id);
+            from.any(|read| matches!(read.what, What::Read { .. }) && read.resource == e.resource)
+        };
+        let is_lock = |e: &&Event| !lock.tries || released || changes(e);
+        let Some(write) = inside.find(|e| acts(e) && is_lock(e)) else { continue };
         // Whoever looks at the answer first knows.
         let asked = |e: &Event| e.guards.contains(event.id) || event.deps.iter().any(|id| e.guards.contains(id));
-        if lock.open.is_none() && asked(write) {
+        if asked(write) || lock.open.is_none() && lock.told {
             continue;
         }
         let text =

@@ -127,6 +127,8 @@ pub(super) fn short_window(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
         let forgotten = case.events().iter().any(|e| {
             matches!(&e.what, What::Write(w) if w.deletes) && e.resource.as_ref().is_some_and(|r| r.is(resource))
+                // A lock, which a script gives back.
+                || matches!(&e.what, What::Release { lock, .. } if resource.kind == Kind::Key && *lock == resource.name)
         });
         if forgotten {
             continue;

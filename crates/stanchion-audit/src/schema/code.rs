@@ -27,6 +27,7 @@ impl Schema {
         for class in &module.classes {
             self.add_class(module, class);
         }
+        self.add_mappers(module);
     }
 
     /// `slug = Column(String, unique=True)`, under the name of the class and of its table.
@@ -103,7 +104,7 @@ fn key_call(expr: &Expr) -> Option<Vec<String>> {
     (!columns.is_empty()).then_some(columns)
 }
 
-fn words(expr: &Expr) -> Vec<String> {
+pub(super) fn words(expr: &Expr) -> Vec<String> {
     match &expr.kind {
         ExprKind::Str(text) => vec![text.to_lowercase()],
         ExprKind::List(items) => items.iter().flat_map(words).collect(),

@@ -61,8 +61,9 @@ impl<'t> Lower<'t> {
         let value = field(node, "value").map(|value| self.named(value, &name));
         let type_text = self.type_text(field(node, "type"));
         let is_static = has(node, "static");
+        let decorators = self.decorators(node);
         if let Some(class) = self.module.classes.get_mut(class) {
-            class.fields.push(Field { name, value, type_text, is_static });
+            class.fields.push(Field { name, value, type_text, is_static, decorators });
         }
     }
 

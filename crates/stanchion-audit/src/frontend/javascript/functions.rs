@@ -102,7 +102,7 @@ impl<'t> Lower<'t> {
         let (text, at) = (self.text(target), span(target));
         let type_text = self.type_text(field(node, "type"));
         if let Some(class) = self.module.classes.get_mut(class) {
-            class.fields.push(Field { name: text.to_owned(), value: None, type_text, is_static: false });
+            class.fields.push(Field { name: text.to_owned(), type_text, ..Field::default() });
         }
         let this = Box::new(expr(ExprKind::This, at));
         let place = expr(ExprKind::Member { of: this, name: text.into() }, at);

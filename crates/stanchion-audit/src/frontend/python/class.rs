@@ -93,7 +93,7 @@ impl<'t> Lower<'t, '_> {
             let inner = self.class(node, decorators, also);
             let name = self.module.classes.get(inner).map(|inner| inner.name.clone()).unwrap_or_default();
             let value = Some(expr_at(ExprKind::Class(inner), node));
-            self.add_field(class.0, Field { name, value, type_text: None, is_static: true });
+            self.add_field(class.0, Field { name, value, is_static: true, ..Field::default() });
             return;
         }
         let id = self.function(node, decorators, Some(class.0));
@@ -123,7 +123,7 @@ impl<'t> Lower<'t, '_> {
                         self.name_lambda(value, &name);
                     }
                     let (value, type_text) = (value.clone(), type_text.clone());
-                    self.add_field(class, Field { name: name.into(), value, type_text, is_static });
+                    self.add_field(class, Field { name: name.into(), value, type_text, is_static, ..Field::default() });
                 }
                 Pattern::List(parts) => {
                     if let Some(value) = value.as_ref().filter(|value| !matches!(value.kind, ExprKind::List(_))) {
@@ -147,7 +147,7 @@ impl<'t> Lower<'t, '_> {
         for (index, part) in parts.into_iter().enumerate() {
             if let Pattern::Name(name) = part {
                 let value = values.get(index).cloned();
-                self.add_field(class, Field { name: name.into(), value, type_text: None, is_static: true });
+                self.add_field(class, Field { name: name.into(), value, is_static: true, ..Field::default() });
             }
         }
     }

@@ -152,7 +152,7 @@ impl Lower<'_> {
                 _ => continue,
             };
             let type_text = of.map(|of| self.text(of).to_owned());
-            fields.push(Field { name, type_text, is_static: kind == "enum_variant_list", value: None });
+            fields.push(Field { name, type_text, is_static: kind == "enum_variant_list", ..Field::default() });
         }
         fields
     }
@@ -200,7 +200,7 @@ impl Lower<'_> {
                     let type_text = child.child_by_field_name("type").map(|of| self.text(of).to_owned());
                     let name = self.field_name(child, "name").to_owned();
                     if let Some(class) = self.state.build.class_mut(class) {
-                        class.fields.push(Field { name, value, type_text, is_static: true });
+                        class.fields.push(Field { name, value, type_text, is_static: true, ..Field::default() });
                     }
                 }
                 _ => {}

@@ -1,0 +1,18 @@
+// also: RC302, RC101, RC205
+import lockfile from "proper-lockfile";
+import fs from "node:fs/promises";
+
+const P = "/data/tree.json";
+
+const take = (path: string) => lockfile.lock(path).catch(() => async () => {});
+
+export async function add(leaf: string) {
+  const release = await take(P);
+  try {
+    const tree = JSON.parse(await fs.readFile(P, "utf8"));
+    tree.push(leaf);
+    await fs.writeFile(P, JSON.stringify(tree)); // expect: RC209 read=7
+  } finally {
+    await release();
+  }
+}
