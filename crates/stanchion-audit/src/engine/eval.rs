@@ -194,7 +194,7 @@ impl Engine<'_> {
         self.memory_read(&joined(&[&of.name, ".[", &index.name, "]"]), found, span)
     }
 
-    fn this(&self) -> Value {
+    pub(super) fn this(&self) -> Value {
         let this = self.frames.iter().rev().find_map(|frame| frame.this.clone());
         this.unwrap_or_else(|| Value::unknown("this"))
     }
