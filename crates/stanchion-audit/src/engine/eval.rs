@@ -121,17 +121,7 @@ impl Engine<'_> {
             ExprKind::Assign { to, value, op } if fills_only_a_gap(op.as_deref()) => {
                 self.fills_gap(to, value, expr.span, scope)
             }
-            ExprKind::Assign { to, value, op } => {
-                let mut value = self.eval(value, scope);
-                if let Some(op) = op {
-                    self.at = expr.span;
-                    let old = self.read_pattern(to, scope);
-                    value = self.computed(op, &old, &value, expr.span);
-                }
-                self.at = expr.span;
-                self.assign(to, &value, scope, op.is_none());
-                value
-            }
+            ExprKind::Assign { to, value, op } => self.assigned_here(to, value, op.as_deref(), expr.span, scope),
             ExprKind::Spread(of) | ExprKind::Try(of) => self.eval(of, scope),
             ExprKind::Comprehension { element, each, conds } => {
                 let inner = Vars::inside(scope);
