@@ -214,6 +214,9 @@ impl Engine<'_> {
             if self.language(self.file()) == Language::Go {
                 self.part_written(of, value, span);
             }
+            if self.is_entry(of) {
+                self.memory_written(&joined(&[&of.name, ".", name]), value, span);
+            }
             return;
         };
         // An object's own lock is for whoever has the object.

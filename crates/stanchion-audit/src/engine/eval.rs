@@ -289,7 +289,8 @@ impl Engine<'_> {
             }
             _ => {
                 let method = Shape::Method(Rc::new(of.clone()), word(name));
-                Value::of(method, format_args!("{}.{name}", of.name)).from(&of.deep_origins())
+                let found = Value::of(method, format_args!("{}.{name}", of.name)).from(&of.deep_origins());
+                if self.is_entry(of) { self.memory_read(&Rc::clone(&found.name), found, span) } else { found }
             }
         }
     }
