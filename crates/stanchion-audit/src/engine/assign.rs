@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::Engine;
 use super::eval::is_javascript;
 use super::name::joined;
+use super::receiver::PROTOTYPE;
 use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language, Pattern, Span, replaces};
 
@@ -207,6 +208,12 @@ impl Engine<'_> {
         }
         if let Some(part) = self.guarded(of, name) {
             return self.memory_written(&part, value, span);
+        }
+        if let (Shape::Func(maker), PROTOTYPE) = (&of.shape, name) {
+            return self.set_prototype(maker, value);
+        }
+        if self.calls_setter(of, name, value, span) {
+            return;
         }
         let Some(object) = of.object() else {
             self.note_assigned(of, name, value);

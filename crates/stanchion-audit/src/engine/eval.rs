@@ -7,6 +7,7 @@ use super::assign::fills_only_a_gap;
 use super::either::{any_function, is_table};
 use super::fields::{put_there, with_rest};
 use super::name::{Joined, joined, named, word};
+use super::receiver::PROTOTYPE;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Span};
@@ -255,7 +256,7 @@ impl Engine<'_> {
                 None => self.exported(*file, name),
             },
             Shape::Either(several) => self.member_of_one(&Rc::clone(several), of, name, span),
-            Shape::Class(file, class) => self.static_member(*file, *class, name, of),
+            Shape::Class(file, class) => self.static_member((*file, *class), name, of, span),
             Shape::Package(package) => {
                 let path = joined(&[package, ".", name]);
                 if name == "default" && is_javascript(language) {
@@ -283,6 +284,7 @@ impl Engine<'_> {
                     _ => Value::of(Shape::Method(Rc::new(of.clone()), word(name)), path).from(&of.origins),
                 }
             }
+            Shape::Func(maker) if name == PROTOTYPE && is_javascript(language) => self.prototype(maker),
             Shape::List(items) if name == "length" => {
                 let origins = items.iter().fold(of.origins.clone(), |all, item| all.with(&item.deep_origins()));
                 Value::joined(&[&of.name, ".length"]).from(&origins)
