@@ -168,6 +168,8 @@ pub(crate) struct Function {
     pub(crate) is_arrow: bool,
     /// JavaScript's `get name()`: whoever reads it calls it.
     pub(crate) is_getter: bool,
+    /// `set name(value)`, `@name.setter`: whoever assigns to it calls it.
+    pub(crate) is_setter: bool,
     /// JavaScript's `#name`, TypeScript's `private`.
     pub(crate) is_private: bool,
     /// A static or class method.

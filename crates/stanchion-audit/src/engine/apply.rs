@@ -129,8 +129,14 @@ impl Engine<'_> {
             }
             "memory" => self.collection(known, verb),
             "call" => {
-                if known.model.how.as_deref() == Some("error") {
-                    self.swallow(known);
+                match known.model.how.as_deref() {
+                    Some("error") => self.swallow(known),
+                    Some("each") => {
+                        if let Some(all) = self.each_of_few(known) {
+                            return all;
+                        }
+                    }
+                    _ => {}
                 }
                 self.call_back(known)
             }
@@ -150,6 +156,11 @@ impl Engine<'_> {
                     (engine.events.len(), engine.events.last().map(|event| event.id), engine.call_back(&then))
                 });
                 let back = same.unwrap_or(back);
+                // `access(path).then(() => true, …)`: it tells whether what was waited for has succeeded.
+                let back = match (&back.shape, known.this) {
+                    (Shape::Bool(_), Some(this)) => back.from(&this.deep_origins()),
+                    _ => back,
+                };
                 match (mark, known.this) {
                     (Some(mark), Some(this)) if !self.here.early => {
                         let (behind, last) = (this.deep_origins(), self.events.len());

@@ -3,9 +3,11 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::eval::is_javascript;
 use super::name::joined;
+use super::receiver::PROTOTYPE;
 use super::value::{Scope as Vars, Shape, Value};
-use crate::hir::{Expr, ExprKind, Language, Pattern, Span};
+use crate::hir::{Expr, ExprKind, Language, Pattern, Span, replaces};
 
 impl Engine<'_> {
     /// Whether an assignment makes a variable of the function, whatever has its name outside.
@@ -22,6 +24,37 @@ impl Engine<'_> {
             Pattern::Place(place) => self.eval(place, scope),
             _ => Value::unknown("$"),
         }
+    }
+
+    /// `total += await price()`: JavaScript and Python read what is assigned to before the right side runs.
+    pub(super) fn read_before(&mut self, to: &Pattern, op: Option<&str>, at: Span, scope: &Rc<Vars>) -> Option<Value> {
+        let language = self.language(self.file());
+        if replaces(op) || !(is_javascript(language) || language == Language::Python) {
+            return None;
+        }
+        self.at = at;
+        Some(self.read_pattern(to, scope))
+    }
+
+    /// An assignment as an expression.
+    pub(super) fn assigned_here(
+        &mut self,
+        to: &Pattern,
+        value: &Expr,
+        op: Option<&str>,
+        at: Span,
+        scope: &Rc<Vars>,
+    ) -> Value {
+        let before = self.read_before(to, op, at, scope);
+        let mut value = self.eval(value, scope);
+        self.at = at;
+        if let Some(op) = op {
+            let old = before.unwrap_or_else(|| self.read_pattern(to, scope));
+            value = self.computed(op, &old, &value, at);
+        }
+        self.at = at;
+        self.assign(to, &value, scope, op.is_none());
+        value
     }
 
     /// New variables of the block, whatever has their names outside; Python has no blocks.
@@ -81,7 +114,7 @@ impl Engine<'_> {
             Pattern::Place(place) => self.assign_place(place, value, scope),
             Pattern::Object(parts) => {
                 for (name, pattern) in parts {
-                    let part = self.member(value, name, Default::default());
+                    let part = self.member(value, name, self.at);
                     self.assign(pattern, &part, scope, declares);
                 }
             }
@@ -176,11 +209,20 @@ impl Engine<'_> {
         if let Some(part) = self.guarded(of, name) {
             return self.memory_written(&part, value, span);
         }
+        if let (Shape::Func(maker), PROTOTYPE) = (&of.shape, name) {
+            return self.set_prototype(maker, value);
+        }
+        if self.calls_setter(of, name, value, span) {
+            return;
+        }
         let Some(object) = of.object() else {
             self.note_assigned(of, name, value);
             self.put_into_unknown(of, value);
             if self.language(self.file()) == Language::Go {
                 self.part_written(of, value, span);
+            }
+            if self.is_entry(of) {
+                self.memory_written(&joined(&[&of.name, ".", name]), value, span);
             }
             return;
         };

@@ -273,7 +273,10 @@ impl Engine<'_> {
         self.tails.retain(|(_, depth)| *depth <= self.frames.len());
         self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());
         let nothing = frame.as_ref().is_some_and(|frame| frame.nothing);
-        let back = frame.and_then(|frame| frame.returned);
+        let back = frame.and_then(|frame| match frame.yielded {
+            Some(each) => Some(Value::of(Shape::List(Rc::from([each])), format_args!("{}()", found.name))),
+            None => frame.returned,
+        });
         self.or_nothing = back.as_ref().filter(|_| nothing).map(|back| Rc::clone(&back.name));
         back.unwrap_or_else(Value::null)
     }
@@ -326,6 +329,11 @@ impl Engine<'_> {
                 .is_some_and(|frame| self.module(frame.file).functions.get(frame.function).is_some_and(|f| f.is_async));
             if is_async {
                 self.suspend(span);
+            }
+            // Whoever goes through what it gives has one of these.
+            if let Some(frame) = self.frames.last_mut() {
+                let before = frame.yielded.take();
+                frame.yielded = Some(before.map_or_else(|| value.clone(), |before| before.join(&value)));
             }
             return Value::unknown("$sent");
         };

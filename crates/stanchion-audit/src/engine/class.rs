@@ -7,14 +7,11 @@ use super::eval::is_javascript;
 use super::name::word;
 use super::table::Table;
 use super::value::{Closure, Object, Origins, Shape, Value};
-use super::{CALLS_DEEP, Engine, Frame, Site, share};
-use crate::hir::{Class, ClassId, ExprKind, Function, Language};
+use super::{CALLS_DEEP, Engine, Frame, Site};
+use crate::hir::{Class, ClassId, ExprKind, Function, FunctionId, Language, Span};
 
 /// Classes that extend classes.
 pub(super) const BASES_DEEP: u32 = 8;
-
-/// What belongs to a class, by the number of the field.
-pub(super) type Belongings = Rc<[(usize, Value)]>;
 
 /// An object that was made while files were loaded.
 pub(super) struct MadeEarly {
@@ -31,27 +28,54 @@ impl Engine<'_> {
         let mut at = (file, class);
         for _ in 0..8 {
             let found = self.module(at.0).classes.get(at.1)?;
-            if let Some((_, function)) = found.methods.iter().find(|(method, _)| method == name) {
+            if let Some(function) = self.own_method(at.0, at.1, name, false) {
                 let scope = self.load(at.0);
-                let decorators = self.module(at.0).functions.get(*function).map(|f| f.decorators.as_slice());
+                let decorators = self.module(at.0).functions.get(function).map(|f| f.decorators.as_slice());
                 let is_property = decorators.is_some_and(|all| is_decorated(&self.words().properties, all))
-                    || self.module(at.0).functions.get(*function).is_some_and(|f| f.is_getter);
-                let bound = match self.is_of_class(at.0, *function) {
+                    || self.module(at.0).functions.get(function).is_some_and(|f| f.is_getter);
+                let bound = match self.is_of_class(at.0, function) {
                     true => Value::of(Shape::Class(file, class), &*found.name),
                     false => this.clone(),
                 };
-                let closure = Closure { file: at.0, function: *function, scope, this: Some(bound) };
+                let closure = Closure { file: at.0, function, scope, this: Some(bound) };
                 if is_property {
                     let site = Site { file: at.0, span: found.span };
                     return Some(self.call_closure(&Rc::new(closure), Vec::new(), site));
                 }
                 let plain = Value::member(Shape::Func(Rc::new(closure)), &this.name, name);
-                let function = self.module(at.0).functions.get(*function)?;
+                let function = self.module(at.0).functions.get(function)?;
                 return Some(self.wrapped_method(at.0, function, plain));
             }
             at = self.base(at.0, at.1)?;
         }
         None
+    }
+
+    /// A method that the class itself has, or what assigns to a field of that name.
+    pub(super) fn own_method(&self, file: usize, class: ClassId, name: &str, sets: bool) -> Option<FunctionId> {
+        let module = self.module(file);
+        let mut named = module.classes.get(class)?.methods.iter().filter(|(method, _)| method == name);
+        let is_setter = |function: FunctionId| module.functions.get(function).is_some_and(|f| f.is_setter);
+        named.find(|(_, function)| is_setter(*function) == sets).map(|(_, function)| *function)
+    }
+
+    /// Calls what the class of an object, or one that it extends, does when this field is set; `false` if it does nothing.
+    pub(super) fn calls_setter(&mut self, of: &Value, name: &str, value: &Value, span: Span) -> bool {
+        let Some(mut at) = of.object().and_then(|object| object.class) else { return false };
+        for _ in 0..BASES_DEEP {
+            if let Some(function) = self.own_method(at.0, at.1, name, true) {
+                let scope = self.load(at.0);
+                let closure = Closure { file: at.0, function, scope, this: Some(of.clone()) };
+                let site = self.site(span);
+                self.call_closure(&Rc::new(closure), vec![(None, value.clone())], site);
+                return true;
+            }
+            match self.base(at.0, at.1) {
+                Some(base) => at = base,
+                None => return false,
+            }
+        }
+        false
     }
 
     /// An object of Go's interfaces: what its methods do stands somewhere else.
@@ -78,73 +102,6 @@ impl Engine<'_> {
             },
             _ => None,
         })
-    }
-
-    pub(super) fn static_member(&mut self, file: usize, class: ClassId, name: &str, of: &Value) -> Value {
-        self.static_of(file, class, name, of, BASES_DEEP)
-    }
-
-    /// What a class has beside its methods, as an object.
-    pub(super) fn statics_of(&mut self, file: usize, class: ClassId, name: &str) -> Value {
-        if let Some(statics) = self.statics.get(&(file, class)) {
-            return statics.clone();
-        }
-        let object = Object::new(true);
-        self.objects.push(Rc::downgrade(&object.fields));
-        let statics = Value::of(object.into(), name);
-        self.statics.insert((file, class), statics.clone());
-        statics
-    }
-
-    fn static_of(&mut self, file: usize, class: ClassId, name: &str, of: &Value, depth: u32) -> Value {
-        let Some(depth) = depth.checked_sub(1) else { return Value::unknown(name) };
-        let Some(found) = self.module(file).classes.get(class) else { return Value::unknown(name) };
-        if let Some((_, function)) = found.methods.iter().find(|(method, _)| method == name) {
-            let scope = self.load(file);
-            let this = match self.is_of_class(file, *function) {
-                true => Some(of.clone()),
-                false => self.instances.get(&(file, class)).cloned(),
-            };
-            let closure = Closure { file, function: *function, scope, this };
-            return Value::member(Shape::Func(Rc::new(closure)), &of.name, name);
-        }
-        if let Some(statics) = self.statics.get(&(file, class)).cloned()
-            && statics.option(name).is_some()
-        {
-            return self.member(&statics, name, self.at);
-        }
-        // A column of a table, not what the column is declared with.
-        let columns = self
-            .api_base(file, class)
-            .filter(|kind| self.models.of_type(self.language(file), kind).is_some_and(|kind| kind.members.is_some()));
-        if let Some(kind) = columns {
-            return self.member(&Value::of(Shape::Api(kind), &found.name), name, found.span);
-        }
-        let field = found.fields.iter().position(|field| field.name == name && field.value.is_some());
-        let field = field.and_then(|field| Some((field, found.fields.get(field)?.value.as_ref()?)));
-        match field {
-            Some((field, value)) => {
-                if let Some((_, known)) = self.class_fields(file, class).iter().find(|(index, _)| *index == field) {
-                    return known.clone();
-                }
-                let scope = self.load(file);
-                let early = std::mem::replace(&mut self.here.early, true);
-                let value = self.eval(value, &scope);
-                self.here.early = early;
-                value
-            }
-            None => {
-                // Inherited: of the program, or of a modelled type.
-                if let Some(kind) = self.api_base(file, class) {
-                    let base = Value::of(Shape::Api(kind), &found.name);
-                    return self.member(&base, name, found.span);
-                }
-                match self.base(file, class) {
-                    Some((file, class)) => self.static_of(file, class, name, of, depth),
-                    None => Value::member(Shape::Method(Rc::new(of.clone()), word(name)), &of.name, name),
-                }
-            }
-        }
     }
 
     /// An object: fields with what they begin with, then the constructor. Without arguments its parameters are symbols.
@@ -250,28 +207,6 @@ impl Engine<'_> {
         let fields = object.fields.borrow().clone();
         self.made_early.insert(class, MadeEarly { given, fields, lasting });
         this
-    }
-
-    /// What belongs to a class and not to its objects: it is made once.
-    pub(super) fn class_fields(&mut self, file: usize, class: ClassId) -> Belongings {
-        if let Some(known) = self.belongings.get(&(file, class)) {
-            return Rc::clone(known);
-        }
-        // Classes that need each other meet this one.
-        self.belongings.insert((file, class), Rc::from([]));
-        let Some(found) = self.module(file).classes.get(class) else { return Rc::from([]) };
-        let scope = self.load(file);
-        let may = share(self.early_left);
-        let all: Belongings = self.before_all(may, |engine| {
-            engine.frames.push(Frame::new(file, 0, Site { file, span: found.span }, None));
-            let fields = found.fields.iter().enumerate().filter(|(_, field)| field.is_static);
-            let values = fields.filter_map(|(index, field)| Some((index, field.value.as_ref()?)));
-            let all = values.map(|(index, value)| (index, engine.eval(value, &scope))).collect();
-            engine.frames.pop();
-            all
-        });
-        self.belongings.insert((file, class), Rc::clone(&all));
-        all
     }
 
     /// A function of an object literal: its `this` is the object that it is called on.

@@ -7,6 +7,7 @@ use super::assign::fills_only_a_gap;
 use super::either::{any_function, is_table};
 use super::fields::{put_there, with_rest};
 use super::name::{Joined, joined, named, word};
+use super::receiver::PROTOTYPE;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
 use crate::hir::{Expr, ExprKind, Language, Span};
@@ -121,17 +122,7 @@ impl Engine<'_> {
             ExprKind::Assign { to, value, op } if fills_only_a_gap(op.as_deref()) => {
                 self.fills_gap(to, value, expr.span, scope)
             }
-            ExprKind::Assign { to, value, op } => {
-                let mut value = self.eval(value, scope);
-                if let Some(op) = op {
-                    self.at = expr.span;
-                    let old = self.read_pattern(to, scope);
-                    value = self.computed(op, &old, &value, expr.span);
-                }
-                self.at = expr.span;
-                self.assign(to, &value, scope, op.is_none());
-                value
-            }
+            ExprKind::Assign { to, value, op } => self.assigned_here(to, value, op.as_deref(), expr.span, scope),
             ExprKind::Spread(of) | ExprKind::Try(of) => self.eval(of, scope),
             ExprKind::Comprehension { element, each, conds } => {
                 let inner = Vars::inside(scope);
@@ -194,7 +185,7 @@ impl Engine<'_> {
         self.memory_read(&joined(&[&of.name, ".[", &index.name, "]"]), found, span)
     }
 
-    fn this(&self) -> Value {
+    pub(super) fn this(&self) -> Value {
         let this = self.frames.iter().rev().find_map(|frame| frame.this.clone());
         this.unwrap_or_else(|| Value::unknown("this"))
     }
@@ -265,7 +256,7 @@ impl Engine<'_> {
                 None => self.exported(*file, name),
             },
             Shape::Either(several) => self.member_of_one(&Rc::clone(several), of, name, span),
-            Shape::Class(file, class) => self.static_member(*file, *class, name, of),
+            Shape::Class(file, class) => self.static_member((*file, *class), name, of, span),
             Shape::Package(package) => {
                 let path = joined(&[package, ".", name]);
                 if name == "default" && is_javascript(language) {
@@ -293,13 +284,15 @@ impl Engine<'_> {
                     _ => Value::of(Shape::Method(Rc::new(of.clone()), word(name)), path).from(&of.origins),
                 }
             }
+            Shape::Func(maker) if name == PROTOTYPE && is_javascript(language) => self.prototype(maker),
             Shape::List(items) if name == "length" => {
                 let origins = items.iter().fold(of.origins.clone(), |all, item| all.with(&item.deep_origins()));
                 Value::joined(&[&of.name, ".length"]).from(&origins)
             }
             _ => {
                 let method = Shape::Method(Rc::new(of.clone()), word(name));
-                Value::of(method, format_args!("{}.{name}", of.name)).from(&of.deep_origins())
+                let found = Value::of(method, format_args!("{}.{name}", of.name)).from(&of.deep_origins());
+                if self.is_entry(of) { self.memory_read(&Rc::clone(&found.name), found, span) } else { found }
             }
         }
     }

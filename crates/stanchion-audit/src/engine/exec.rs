@@ -100,6 +100,7 @@ impl Engine<'_> {
             }
             StmtKind::Assign { to, value, op } => {
                 let held = self.here.held.len();
+                let before = to.first().and_then(|to| self.read_before(to, op.as_deref(), stmt.span, scope));
                 let mut found = self.kept(value, scope);
                 self.drop_temporary(held, Some(&found).filter(|_| !matches!(to[..], [Pattern::Nothing])));
                 self.at = stmt.span;
@@ -112,7 +113,7 @@ impl Engine<'_> {
                         continue;
                     }
                     if let Some(op) = op {
-                        let old = self.read_pattern(pattern, scope);
+                        let old = before.clone().unwrap_or_else(|| self.read_pattern(pattern, scope));
                         found = self.computed(op, &old, &found, stmt.span);
                     }
                     // A flag of this call tells what it was set because of.

@@ -28,6 +28,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     pub(super) this: Option<Value>,
     pub(super) returned: Option<Value>,
+    /// What a generator gives one after the other.
+    pub(super) yielded: Option<Value>,
     /// One way through it gives nothing.
     pub(super) nothing: bool,
     /// What was assigned by ways through it that have left already.
@@ -81,6 +83,7 @@ impl Frame {
             endless: 0,
             this,
             returned: None,
+            yielded: None,
             nothing: false,
             left: Vec::new(),
             deferred: Vec::new(),

@@ -7,6 +7,7 @@ use super::class::BASES_DEEP;
 use super::either::EITHER_MOST;
 use super::eval::template;
 use super::fields::LIST_MOST;
+use super::known::Known;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Here};
 use crate::hir::{Expr, ExprKind, Language, Span};
@@ -14,6 +15,8 @@ use crate::models::Words;
 
 /// Whatever is in a map under names that nobody knows.
 const INSIDE: &str = "[]";
+/// Items of a list for each of which a function is called.
+const EACH_MOST: usize = 8;
 
 impl Engine<'_> {
     /// Whether what it is given runs by itself.
@@ -51,6 +54,20 @@ impl Engine<'_> {
         let Here { depth: now, path, loops, .. } = &self.here;
         let repeats = |arms: &[(u32, u16)]| arms.iter().any(|(branch, _)| loops.contains(branch));
         depth == *now || path.get(depth as usize..).is_some_and(|since| !repeats(since))
+    }
+
+    /// `["a.json", "b.json"].map(read)`: of a few texts each is known, and so is what is made of it.
+    pub(super) fn each_of_few(&mut self, known: &Known<'_>) -> Option<Value> {
+        let list = known.this.filter(|list| list.origins.is_empty())?;
+        let Shape::List(items) = &list.shape else { return None };
+        let is_few = (1..=EACH_MOST).contains(&items.len()) && items.iter().all(|item| item.as_text().is_some());
+        let callback = known.get(&known.model.callback).filter(|callback| is_few && callback.closure().is_some())?;
+        let mut all = Vec::with_capacity(items.len());
+        for (at, item) in (0_u32..).zip(items.iter()) {
+            let place = Value::of(Shape::Num(at.into()), at);
+            all.push(self.invoke(&callback, vec![(None, item.clone()), (None, place)], false, known.span));
+        }
+        Some(Value { shape: Shape::List(all.into()), ..self.result(known) })
     }
 
     /// `texts.join(", ")` or `", ".join(texts)`, where all of them are known.

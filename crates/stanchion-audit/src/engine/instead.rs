@@ -115,15 +115,11 @@ impl Engine<'_> {
             }),
             ExprKind::Str(text) => matches!(text.trim(), "[]" | "{}" | ""),
             ExprKind::Unary { of, .. } => self.nothing(of, scope, deep),
-            ExprKind::Name(name) => self.find(scope, name).is_some_and(|(found, _)| {
-                let value = &found.value;
-                let is_new = match &value.shape {
-                    Shape::Object(object) => object.class.is_none() && object.fields.borrow().is_empty(),
-                    Shape::List(items) => items.is_empty(),
-                    _ => false,
-                };
-                is_new && value.origins.is_empty()
-            }),
+            ExprKind::Name(name) => self.find(scope, name).is_some_and(|(found, _)| is_new(&found.value)),
+            // `this.fallback`, which the object was made with.
+            ExprKind::Member { of, name } if matches!(of.kind, ExprKind::This) => {
+                self.this().option(name).is_some_and(|found| is_new(&found))
+            }
             ExprKind::Call(call) if call.args.is_empty() => {
                 self.makes_nothing(&call.callee, scope, deep)
                     || matches!(&call.callee.kind, ExprKind::Member { of, name }
@@ -357,6 +353,16 @@ impl Engine<'_> {
             }
         }
     }
+}
+
+/// An object or list that nothing was put into.
+fn is_new(value: &Value) -> bool {
+    let is_empty = match &value.shape {
+        Shape::Object(object) => object.class.is_none() && object.fields.borrow().is_empty(),
+        Shape::List(items) => items.is_empty(),
+        _ => false,
+    };
+    is_empty && value.origins.is_empty()
 }
 
 fn is_form(value: &Value, deep: u32) -> bool {

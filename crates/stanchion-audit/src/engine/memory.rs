@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::eval::is_javascript;
 use super::event::{Kind, Resource, Scope, What, Write};
 use super::mark::Mark;
 use super::name::joined;
@@ -65,6 +66,17 @@ impl Engine<'_> {
         }
     }
 
+    /// An entry of a map that all calls share, `sessions.get(id)`: whoever has its key has the same one.
+    pub(super) fn is_entry(&self, of: &Value) -> bool {
+        if self.here.early || !matches!(of.shape, Shape::Unknown) || !is_javascript(self.language(self.file())) {
+            return false;
+        }
+        let is_got =
+            |map: &str| of.name.strip_prefix(map).is_some_and(|rest| rest.starts_with(".get(") && is_one(rest));
+        let mut read = of.origins.iter().filter_map(|id| self.events.get(id as usize)?.resource.as_ref());
+        read.any(|resource| resource.kind == Kind::Memory && is_got(&resource.name))
+    }
+
     /// A part of a map that others can reach is set; the map itself is known by where it was read.
     pub(super) fn part_written(&mut self, of: &Value, value: &Value, span: Span) {
         let mut read = of.origins.iter().rev().filter_map(|id| self.events.get(id as usize)?.resource.clone());
@@ -86,6 +98,11 @@ impl Engine<'_> {
             self.takes_turn(name, value, id);
         }
     }
+}
+
+/// Nothing of what a call gives is asked for another thing.
+fn is_one(call: &str) -> bool {
+    call.ends_with(')') && !call.contains(").")
 }
 
 /// Something that is made once and then used: a connection, an object of a class.

@@ -47,6 +47,7 @@ mod receiver;
 mod returned;
 mod row;
 mod run;
+mod statics;
 mod switch;
 mod table;
 mod trace;
@@ -95,11 +96,14 @@ pub(crate) struct Engine<'p> {
     /// The last object of a class that was made while files were loaded.
     made_early: BTreeMap<(usize, ClassId), class::MadeEarly>,
     /// What belongs to a class from its declaration on.
-    belongings: BTreeMap<(usize, ClassId), class::Belongings>,
+    belongings: BTreeMap<(usize, ClassId), statics::Belongings>,
     /// The modelled type that a class extends.
     bases: BTreeMap<(usize, ClassId), Option<Rc<str>>>,
-    /// What was assigned to classes themselves.
+    /// What is set on classes themselves, and by the code of which files.
     statics: BTreeMap<(usize, ClassId), Value>,
+    fields_set: BTreeMap<usize, statics::SetFields>,
+    /// What functions give to the objects that they make, where that is set on them: `Maker.prototype`.
+    prototypes: BTreeMap<(usize, FunctionId), Value>,
     roots: Vec<Root>,
     /// Files whose own code does lasting things.
     scripts: BTreeSet<usize>,
@@ -217,6 +221,8 @@ impl<'p> Engine<'p> {
             belongings: BTreeMap::new(),
             bases: BTreeMap::new(),
             statics: BTreeMap::new(),
+            fields_set: BTreeMap::new(),
+            prototypes: BTreeMap::new(),
             roots: Vec::new(),
             scripts: BTreeSet::new(),
             undo: Vec::new(),

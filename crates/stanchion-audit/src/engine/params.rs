@@ -6,12 +6,13 @@ use std::rc::Rc;
 use super::Engine;
 use super::call::Args;
 use super::value::{Scope as Vars, Shape, Value};
-use crate::hir::{Function, Pattern};
+use crate::hir::{Function, Pattern, Span};
 
 impl Engine<'_> {
     /// What a function was given, under the names that it has for it; `all`: it was given nothing else.
     pub(super) fn bind_params(&mut self, function: &Function, args: Args, all: bool, scope: &Rc<Vars>) {
         let depth = self.here.depth;
+        self.at = Span { end_line: function.span.line, ..function.span };
         let mut rest: Vec<Value> = Vec::new();
         let (mut named, mut positional): (BTreeMap<Rc<str>, Value>, Vec<Value>) = Default::default();
         for (name, value) in args {

@@ -5,8 +5,11 @@ use std::rc::Rc;
 use super::call::Args;
 use super::value::{Closure, Object, Shape, Value};
 use super::{Engine, Site};
-use crate::hir::Span;
+use crate::hir::{FunctionId, Span};
 use crate::models::Words;
+
+/// Where a function of JavaScript has what its objects have.
+pub(super) const PROTOTYPE: &str = "prototype";
 
 impl Engine<'_> {
     /// A method of a function: `of.bind(receiver)`, `of.call(receiver, …)`.
@@ -41,6 +44,35 @@ impl Engine<'_> {
         }
     }
 
+    /// `Maker.prototype`: what all objects have that the function makes.
+    pub(super) fn prototype(&mut self, maker: &Closure) -> Value {
+        let key = (maker.file, maker.function);
+        if let Some(known) = self.prototypes.get(&key) {
+            return known.clone();
+        }
+        let object = Object::new(true);
+        self.objects.push(Rc::downgrade(&object.fields));
+        let name = self.module(maker.file).functions.get(maker.function).map_or("", |found| found.name.as_str());
+        let made = Value::of(object.into(), name);
+        self.prototypes.insert(key, made.clone());
+        made
+    }
+
+    /// `Maker.prototype = { … }`.
+    pub(super) fn set_prototype(&mut self, maker: &Closure, methods: &Value) {
+        let (prototype, methods) =
+            (self.prototype(maker), methods.object().map(|object| object.fields.borrow().clone()));
+        let Some(object) = prototype.object() else { return };
+        for (name, method) in methods.into_iter().flatten() {
+            self.put_field(&object.fields, true, &name, &method);
+        }
+    }
+
+    /// The prototype that a function is a method of.
+    pub(super) fn prototype_with(&self, file: usize, function: FunctionId) -> Option<Value> {
+        self.prototypes.values().find(|prototype| has_method(prototype, file, function)).cloned()
+    }
+
     /// `new Maker()`, where that is a function: the object that it fills.
     pub(super) fn filled_by(&mut self, maker: &Rc<Closure>, name: &str, args: Args, site: Site) -> Value {
         let mut object = Object::new(self.here.early);
@@ -49,6 +81,10 @@ impl Engine<'_> {
             .functions
             .get(maker.function)
             .map(|found| Site { file: maker.file, span: found.span });
+        let methods = self.prototypes.get(&(maker.file, maker.function)).and_then(Value::object);
+        if let Some(methods) = methods {
+            object.fields.borrow_mut().extend(methods.fields.borrow().clone());
+        }
         self.objects.push(Rc::downgrade(&object.fields));
         let this = Value::of(object.into(), name);
         let Closure { file, function, ref scope, .. } = **maker;
@@ -56,4 +92,13 @@ impl Engine<'_> {
         let back = self.call_closure(&Rc::new(closure), args, site);
         if back.object().is_some() { back } else { this }
     }
+}
+
+/// Whether an object without a class has this function.
+pub(super) fn has_method(of: &Value, file: usize, function: FunctionId) -> bool {
+    of.object().filter(|object| object.class.is_none()).is_some_and(|object| {
+        let fields = object.fields.borrow();
+        let mut methods = fields.values().filter_map(Value::closure);
+        methods.any(|method| (method.file, method.function) == (file, function))
+    })
 }

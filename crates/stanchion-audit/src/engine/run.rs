@@ -8,6 +8,7 @@ use foldhash::HashSet;
 use super::call::Args;
 use super::eval::is_javascript;
 use super::event::{Site, What};
+use super::receiver::has_method;
 use super::value::{Closure, Scope as Vars, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, QUIET_STEPS, Root, STEPS_MOST, Trace, share};
 use crate::hir::each::each_in;
@@ -116,7 +117,9 @@ impl Engine<'_> {
                 let name = module.classes.get(class).map_or("class", |class| class.name.as_str());
                 Some(Value::of(Shape::Class(file, class), name))
             }
-            None if is_javascript(module.language) && !found.is_arrow => holder(&scope, file, function),
+            None if is_javascript(module.language) && !found.is_arrow => {
+                holder(&scope, file, function).or_else(|| self.prototype_with(file, function))
+            }
             _ => None,
         };
         let name: Rc<str> = found.name.as_str().into();
@@ -206,14 +209,7 @@ impl Engine<'_> {
 
 /// The object of the module that a function is a method of.
 fn holder(scope: &Vars, file: usize, function: FunctionId) -> Option<Value> {
-    let has = |value: &&Value| {
-        let object = value.object().filter(|object| object.class.is_none());
-        object.is_some_and(|object| {
-            let fields = object.fields.borrow();
-            let mut methods = fields.values().filter_map(Value::closure);
-            methods.any(|method| (method.file, method.function) == (file, function))
-        })
-    };
+    let has = |value: &&Value| has_method(value, file, function);
     scope.vars.borrow().values().map(|found| &found.value).find(has).cloned()
 }
 

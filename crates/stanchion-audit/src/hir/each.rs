@@ -67,6 +67,36 @@ fn assigned(body: &[Stmt], name: &str) -> bool {
     })
 }
 
+/// Calls `look` with every field and element that something is assigned to anywhere in these statements.
+pub(crate) fn each_place<'a>(body: &'a [Stmt], look: &mut dyn FnMut(&'a Expr)) {
+    placed(body, look);
+    each_in(body, &mut |expr| match &expr.kind {
+        ExprKind::Assign { to, .. } => places(to, look),
+        ExprKind::Block(body) => placed(body, look),
+        _ => {}
+    });
+}
+
+/// The same by statements alone.
+fn placed<'a>(body: &'a [Stmt], look: &mut dyn FnMut(&'a Expr)) {
+    for stmt in body {
+        if let StmtKind::Assign { to, .. } = &stmt.kind {
+            to.iter().for_each(|to| places(to, look));
+        }
+        blocks(stmt, &mut |body| placed(body, look));
+    }
+}
+
+fn places<'a>(pattern: &'a Pattern, look: &mut dyn FnMut(&'a Expr)) {
+    match pattern {
+        Pattern::Place(place) => look(place),
+        Pattern::Object(parts) => parts.iter().for_each(|(_, part)| places(part, look)),
+        Pattern::List(parts) => parts.iter().for_each(|part| places(part, look)),
+        Pattern::Rest(part) => places(part, look),
+        Pattern::Name(_) | Pattern::Nothing => {}
+    }
+}
+
 fn binds(pattern: &Pattern, name: &str) -> bool {
     match pattern {
         Pattern::Name(bound) => bound == name,

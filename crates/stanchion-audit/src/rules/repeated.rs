@@ -7,7 +7,7 @@ use crate::hir::each::{each, each_in};
 use crate::hir::{Arg, Expr, ExprKind, Function, Handler, Module, Pattern, Span, Stmt, StmtKind};
 use crate::models::Words;
 
-/// Whether the `try` has made the very same call, which may have run although it failed.
+/// Whether the `try` has made the very same call, which may have run although it failed; or its function calls itself.
 pub(super) fn is_repeated(case: &Case<'_>, event: &Event) -> bool {
     event.handler && event.stack.iter().chain([&event.site]).any(|place| is_again(case, *place))
 }
@@ -21,8 +21,10 @@ fn is_again(case: &Case<'_>, place: Site) -> bool {
         handlers.iter().any(|handler| {
             let call = call_at(&handler.body, place.span);
             call.is_some_and(|call| {
-                let may_have_run = || Caught { words, module, handler }.may_have_run(place.span);
-                has(body, call) && may_have_run() && keeps(handler, call)
+                let may_have_run = |counts| Caught { words, module, handler }.may_have_run(place.span, counts);
+                let is_again =
+                    has(body, call) && may_have_run(false) || calls_itself(call, function) && may_have_run(true);
+                is_again && keeps(handler, call)
             })
         })
     })
@@ -42,6 +44,38 @@ fn has(body: &[Stmt], call: &Expr) -> bool {
     let mut found = false;
     each_in(body, &mut |expr| found |= matches!(expr.kind, ExprKind::Call(_)) && same(expr, call));
     found
+}
+
+/// A function that calls itself with what it was given; numbers and flags count the tries.
+fn calls_itself(call: &Expr, function: &Function) -> bool {
+    let ExprKind::Call(call) = &call.kind else { return false };
+    let is_own = match &call.callee.kind {
+        ExprKind::Name(name) => function.class.is_none() && *name == function.name,
+        ExprKind::Member { of, name } => {
+            function.class.is_some() && matches!(of.kind, ExprKind::This) && *name == function.name
+        }
+        _ => false,
+    };
+    let param = |at: usize, arg: &Arg| match &arg.name {
+        Some(name) => function.params.iter().find(|p| matches!(&p.pattern, Pattern::Name(param) if param == name)),
+        None => function.params.get(at),
+    };
+    is_own
+        && call.args.iter().enumerate().all(|(at, arg)| {
+            param(at, arg).is_some_and(|param| match &param.pattern {
+                Pattern::Name(param) => is_given(&arg.value, param),
+                _ => false,
+            })
+        })
+}
+
+fn is_given(value: &Expr, param: &str) -> bool {
+    match &value.kind {
+        ExprKind::Name(name) => name == param,
+        ExprKind::Binary { left, right, .. } => is_given(left, param) && is_given(right, param),
+        ExprKind::Num(_) | ExprKind::Bool(_) => true,
+        _ => false,
+    }
 }
 
 /// Whether the handler leaves everything as it was that the call is made with. What it is made on may be made anew.
@@ -84,8 +118,9 @@ struct Caught<'a> {
 }
 
 impl Caught<'_> {
-    /// Whether the call is made again after an error that does not say that nothing was done.
-    fn may_have_run(&self, call: Span) -> bool {
+    /// Whether the call is made again after an error that does not say that nothing was done; `counts`: conditions that do not
+    /// ask for the error say how often it is tried.
+    fn may_have_run(&self, call: Span, counts: bool) -> bool {
         let types: Vec<&Expr> = self.handler.catches.iter().flat_map(parts).collect();
         let is_any = |of: &&Expr| path_of(of).is_some_and(|path| Words::is_last(&self.words.any_error, &path));
         if !types.is_empty() && !types.iter().any(|of| is_any(of) || self.names_unsure(of)) {
@@ -93,7 +128,9 @@ impl Caught<'_> {
         }
         let mut asked = Vec::new();
         conditions(&self.handler.body, call, &mut asked);
-        asked.is_empty() || asked.into_iter().flatten().any(|cond| self.says_unsure(cond))
+        asked.retain(|(cond, _)| !(counts && self.is_count(cond)));
+        let mut asked = asked.into_iter().map(|(_, holds)| holds).peekable();
+        asked.peek().is_none() || asked.flatten().any(|cond| self.says_unsure(cond))
     }
 
     /// Whether a condition names such an error, or asks a function of the file that does. What a program calls its own
@@ -134,6 +171,13 @@ impl Caught<'_> {
             })
     }
 
+    /// Whether a condition asks neither for the error nor anybody.
+    fn is_count(&self, cond: &Expr) -> bool {
+        let mut asks = false;
+        each(cond, &mut |part| asks |= matches!(part.kind, ExprKind::Call(_)) || self.is_of_it(part));
+        !asks
+    }
+
     fn is_unsure(&self, text: &str) -> bool {
         Words::is_in(&self.words.unsure, text) && !Words::is_in(&self.words.unsent, text)
     }
@@ -172,23 +216,23 @@ fn parts(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// The conditions on the way to a place; nothing for one that has to be false there.
-fn conditions<'a>(body: &'a [Stmt], place: Span, all: &mut Vec<Option<&'a Expr>>) -> bool {
+/// The conditions on the way to a place, each with what holds there; nothing for one that has to be false.
+fn conditions<'a>(body: &'a [Stmt], place: Span, all: &mut Vec<(&'a Expr, Option<&'a Expr>)>) -> bool {
     for stmt in body {
         let holds = |body: &[Stmt]| call_at(body, place).is_some();
         match &stmt.kind {
             StmtKind::If { cond, then, other } => {
                 if holds(then) {
-                    all.push(Some(cond).filter(|cond| negated(cond).is_none()));
+                    all.push((cond, Some(cond).filter(|cond| negated(cond).is_none())));
                     return conditions(then, place, all);
                 }
                 if holds(other) {
-                    all.push(negated(cond));
+                    all.push((cond, negated(cond)));
                     return conditions(other, place, all);
                 }
                 let leaves = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Throw(_) | StmtKind::Return(_));
                 if flat(then).into_iter().any(leaves) {
-                    all.push(negated(cond));
+                    all.push((cond, negated(cond)));
                 }
             }
             _ if !holds(std::slice::from_ref(stmt)) => {}

@@ -21,8 +21,9 @@ impl<'t> Lower<'t> {
             is_generator: has("*"),
             is_arrow: node.kind() == "arrow_function",
             is_getter: has("get") || has("static get"),
+            is_setter: has("set") || has("static set"),
             is_private: self.is_private(node),
-            is_static: has("static") || has("static get"),
+            is_static: has("static") || has("static get") || has("static set"),
             returns: self.type_text(field(node, "return_type")),
             span: span(node),
             ..Function::default()

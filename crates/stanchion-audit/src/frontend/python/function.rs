@@ -60,6 +60,7 @@ impl<'t, 'a> Lower<'t, 'a> {
             receiver,
             is_async: is_async(node),
             is_static,
+            is_setter: class.is_some() && decorated(&["setter"]),
             decorators,
             returns: field(node, "return_type").map(|returns| self.type_text(returns)),
             span: span(node),

@@ -1,0 +1,18 @@
+// also: RC302
+// Who makes it does so only where there is none; the look only spares the work.
+import { access, writeFile } from "node:fs/promises";
+import express from "express";
+
+const there = (path: string) => access(path).then(
+  () => true,
+  () => false,
+);
+
+const app = express();
+app.post("/notes/:name", async (req, res) => {
+  const path = `/data/${req.params.name}`;
+  if (await there(path)) return res.status(409).end();
+  await writeFile(path, req.body, { flag: "wx" });
+  res.end();
+});
+app.listen(3000);
