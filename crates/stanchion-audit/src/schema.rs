@@ -4,7 +4,7 @@
 mod code;
 mod mappers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::sql;
 
@@ -15,6 +15,8 @@ const MAX_FILE: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Schema {
     unique: BTreeMap<String, Vec<Vec<String>>>,
+    /// Tables whose mapper saves a row only if nobody has saved it since it was read.
+    versioned: BTreeSet<String>,
 }
 
 /// Whether a file of this name declares tables.
@@ -95,6 +97,11 @@ impl Schema {
         let columns: Vec<String> = columns.iter().map(|column| column.to_lowercase()).collect();
         let mut keys = self.keys(table).into_iter().flatten();
         keys.any(|key| columns.iter().all(|column| key.contains(column)))
+    }
+
+    /// Whether a row that was read is saved only if nobody has saved it since then.
+    pub(crate) fn is_versioned(&self, table: &str) -> bool {
+        self.versioned.contains(&table.to_lowercase())
     }
 
     /// The keys of a table. A field of a client is a table under the client's own name: `PrismaClient.user`.

@@ -7,7 +7,7 @@ use super::known::Known;
 use super::mark::Mark;
 use super::name::occurrences;
 use super::value::{Origins, Shape, Value};
-use crate::sql::{Assignment, Operand, Piece, Placeholder, Statement, Verb};
+use crate::sql::{Assignment, Operand, Operator, Piece, Placeholder, Statement, Verb};
 
 /// What stands before a name in a statement.
 const SIGNS: [char; 3] = ['$', ':', '@'];
@@ -275,6 +275,14 @@ impl Bound {
         };
         statement.set.iter().map(to).collect()
     }
+}
+
+/// Whether rows are changed only if a column is as it was given, which is raised at the same time.
+pub(super) fn by_version(statement: &Statement) -> bool {
+    let asked = |column: &str| {
+        statement.filter.iter().any(|condition| condition.operator == Operator::Equal && condition.column == column)
+    };
+    statement.set.iter().any(|set| set.relative && asked(&set.column))
 }
 
 /// Columns that become one more than they were, by the database or from what was read.

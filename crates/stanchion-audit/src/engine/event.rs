@@ -157,6 +157,8 @@ pub(crate) struct Write {
     pub(crate) compares: bool,
     /// Only if these columns are as they were read, unless they only say which row it is.
     pub(crate) expected: Vec<Rc<str>>,
+    /// A row that was read is written back by its mapper.
+    pub(crate) saves: bool,
     /// Computed by the store from its own value.
     pub(crate) relative: bool,
     /// Fails if it is there.
@@ -171,6 +173,10 @@ pub(crate) struct Write {
     pub(crate) ttl: Option<f64>,
     /// A new row has the number after the highest one, which was read there.
     pub(crate) numbered: Option<EventId>,
+    /// Only if a column is as it was given, which is raised by the same statement.
+    pub(crate) by_version: bool,
+    /// Nobody looks at how many rows it has changed.
+    pub(crate) uncounted: bool,
     /// Columns of an update.
     pub(crate) columns: Vec<Rc<str>>,
     /// Those of them that get what another caller would not put there.

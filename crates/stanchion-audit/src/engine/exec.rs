@@ -8,6 +8,7 @@ use super::assign::fills_only_a_gap;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
 use super::value::{Scope as Vars, Shape, Value};
+use crate::hir::each::each;
 use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
 /// How a block ends.
@@ -85,6 +86,9 @@ impl Engine<'_> {
                 self.told = told(expr);
                 self.eval(expr, scope);
                 self.unheard(first);
+                if let Some(call) = told(expr).filter(|_| !calls_back(expr)) {
+                    self.uncounted(first, call);
+                }
                 self.here.detached -= dropped;
                 self.here.dropped = outer;
                 self.drop_temporary(held, None);
@@ -259,6 +263,13 @@ fn told(expr: &Expr) -> Option<Span> {
         ExprKind::Call(_) => Some(expr.span),
         _ => None,
     }
+}
+
+/// Whether a function is given to it, which may be told more than who calls it.
+fn calls_back(expr: &Expr) -> bool {
+    let mut found = false;
+    each(expr, &mut |part| found |= matches!(part.kind, ExprKind::Function(_)));
+    found
 }
 
 /// A variable that no other call sees.

@@ -6,10 +6,11 @@ use super::Engine;
 use super::arms::Assigned;
 use super::call::path_of;
 use super::caught::{catches_more, gives_empty, looks};
+use super::eval::is_javascript;
 use super::event::{Event, What};
 use super::exec::Flow;
 use super::value::{EventId, Origins, Scope as Vars, Shape, Value};
-use crate::hir::{ClassId, Expr, ExprKind, Handler, Pattern, Stmt, StmtKind, replaces};
+use crate::hir::{ClassId, Expr, ExprKind, Handler, Pattern, Span, Stmt, StmtKind, replaces};
 use crate::models::Words;
 
 /// From the end of the call on: it is not known yet.
@@ -342,6 +343,19 @@ impl Engine<'_> {
     pub(super) fn unheard(&mut self, first: usize) {
         let inside = self.log_mut().iter_mut().skip(first).filter_map(|event| event.swallowed.as_mut());
         inside.filter(|how| how.instead == Instead::Told).for_each(|how| how.instead = Instead::Empty);
+    }
+
+    /// The same of a statement: how many rows it has changed, nobody hears. Elsewhere the connection or cursor knows it.
+    pub(super) fn uncounted(&mut self, first: usize, call: Span) {
+        if !is_javascript(self.language(self.file())) {
+            return;
+        }
+        let site = self.site(call);
+        for event in self.log_mut().iter_mut().skip(first).filter(|event| event.site == site) {
+            if let What::Write(how) = &mut event.what {
+                how.uncounted = how.by_version;
+            }
+        }
     }
 }
 

@@ -261,7 +261,7 @@ impl Engine<'_> {
                     deps = deps.with(&Origins::one(id));
                 }
                 let compares = known.get(&known.model.compares).is_some();
-                let write = Write { whole: !relative, relative, compares, ..Write::default() };
+                let write = Write { saves: true, whole: !relative, relative, compares, ..Write::default() };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
             }
             None => {

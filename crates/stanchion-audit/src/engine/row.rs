@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, parts, raised};
+use super::bound::{Bound, by_version, parts, raised};
 use super::condition::is_identity;
 use super::event::{Acquire, Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -286,8 +286,9 @@ impl Engine<'_> {
                 let made = |set: &sql::Assignment| self.is_stored(&bound.origins(&set.operand));
                 let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
                 let own = own.map(|(_, (column, ..))| column).collect();
-                let whole = !relative;
-                Write { decided, skips, own, whole, relative, compares, expected, columns, raised, ..Write::default() }
+                let (whole, by_version) = (!relative, by_version(statement));
+                let written = Write { by_version, decided, skips, own, ..Write::default() };
+                Write { whole, relative, compares, expected, columns, raised, ..written }
             }
             Verb::Insert => {
                 let creates = statement.on_conflict != OnConflict::None || statement.not_exists;

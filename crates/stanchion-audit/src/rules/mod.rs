@@ -60,6 +60,7 @@ const RULES: &[Rule] = &[
     content::file,
     content::emptied,
     rows::row,
+    rows::uncounted,
     lost::key,
     lost::memory,
     lost::split,
@@ -218,7 +219,9 @@ impl Case<'_> {
     fn compares(&self, how: &Write, write: &Event) -> bool {
         let table = write.resource.as_ref().map_or("", |r| &*r.name);
         let expected: Vec<String> = how.expected.iter().map(ToString::to_string).collect();
-        how.compares || !expected.is_empty() && !self.facts.schema.is_within_key(table, &expected)
+        how.compares
+            || how.saves && self.facts.schema.is_versioned(table)
+            || !expected.is_empty() && !self.facts.schema.is_within_key(table, &expected)
     }
 
     /// How far a lock has to reach to protect this.

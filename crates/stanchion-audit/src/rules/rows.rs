@@ -51,6 +51,31 @@ pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// RC106: the version is compared, and nobody hears what came of it.
+pub(super) fn uncounted(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(Write { uncounted: true, .. }), Some(resource)) = (&write.what, &write.resource) else {
+            continue;
+        };
+        let reads = |e: &&Event| {
+            matches!(e.what, What::Read { .. }) && e.resource.as_ref().is_some_and(|r| r.is(resource)) && e.meets(write)
+        };
+        // Whoever looks at the row again sees it.
+        if case.between(write.id, EventId::MAX).iter().any(|e| reads(&e)) {
+            continue;
+        }
+        let text = (
+            "the write compares the version, and nobody looks at how many rows it has changed",
+            "whoever comes second changes none, and goes on as if it had been saved",
+        );
+        let hit = match case.between(0, write.id).iter().rfind(reads) {
+            Some(read) => case.pair("RC106", read, write, text),
+            None => case.hit("RC106", write, text),
+        };
+        hits.push(hit);
+    }
+}
+
 /// Whether both are in one transaction. One that ends on another way only is still open.
 fn in_one(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     let ends = |e: &Event| matches!(e.what, What::End) && e.meets(write);

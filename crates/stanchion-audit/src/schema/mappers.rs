@@ -18,6 +18,14 @@ const CONDITIONS: [&str; 3] = ["where", "partialFilterExpression", "predicate"];
 /// The keys of one table.
 type Keys = Vec<Vec<String>>;
 
+/// What is said of one table.
+#[derive(Debug, Clone, Default)]
+struct Declared {
+    keys: Keys,
+    /// A row is saved only if nobody has saved it since it was read.
+    versioned: bool,
+}
+
 impl Schema {
     /// Adds the keys that a module's mappers are told.
     pub(super) fn add_mappers(&mut self, module: &Module) {
@@ -28,9 +36,10 @@ impl Schema {
         for function in &module.functions {
             each_in(&function.body, &mut |expr| {
                 if let ExprKind::Call(call) = &expr.kind
-                    && let Some((table, keys)) = of_call(module, &schemas, call)
+                    && let Some((table, declared)) = of_call(module, &schemas, call)
                 {
-                    keys.into_iter().for_each(|key| self.add(&table, key));
+                    declared.keys.into_iter().for_each(|key| self.add(&table, key));
+                    self.versioned.extend(declared.versioned.then_some(table));
                 }
             });
         }
@@ -45,27 +54,27 @@ impl Schema {
     }
 }
 
-/// A table that a call declares or changes, and its keys.
-fn of_call(module: &Module, schemas: &BTreeMap<&str, Keys>, call: &Call) -> Option<(String, Keys)> {
+/// A table that a call declares or changes.
+fn of_call(module: &Module, schemas: &BTreeMap<&str, Declared>, call: &Call) -> Option<(String, Declared)> {
     let arg = |at: usize| call.args.get(at).map(|arg| &arg.value);
     let table = || text(arg(0)?);
-    Some(match last(&call.callee)? {
+    let (table, keys) = match last(&call.callee)? {
         "pgTable" | "mysqlTable" | "sqliteTable" => {
             let says = |column: &Expr, word| chain(column).any(|step| last(&step.callee) == Some(word));
             let mut keys = columns(arg(1)?, |column| says(column, "unique"), |column| says(column, "primaryKey"));
             keys.extend(arg(2).and_then(|more| given_back(module, more)).into_iter().flat_map(items).filter_map(index));
             (table()?, keys)
         }
-        "define" => (table()?, of_model(arg(1)?, arg(2))),
-        "init" => (receiver(call)?.to_lowercase(), of_model(arg(0)?, arg(1))),
+        "define" => return Some((table()?, of_model(arg(1)?, arg(2)))),
+        "init" => return Some((receiver(call)?.to_lowercase(), of_model(arg(0)?, arg(1)))),
         "createTable" | "createTableIfNotExists" | "alterTable" | "table" => (table()?, of_migration(module, arg(1)?)),
         "model" => {
-            let keys = match &arg(1)?.kind {
+            let declared = match &arg(1)?.kind {
                 ExprKind::Name(name) => schemas.get(name.as_str())?.clone(),
                 ExprKind::Call(call) => of_schema(call)?,
                 _ => return None,
             };
-            (table()?, keys)
+            return Some((table()?, declared));
         }
         "createIndex" if is_set(arg(1)?, "unique") => {
             let ExprKind::Member { of, .. } = &call.callee.kind else { return None };
@@ -73,16 +82,17 @@ fn of_call(module: &Module, schemas: &BTreeMap<&str, Keys>, call: &Call) -> Opti
             (text(&collection.args.first()?.value)?, vec![names(arg(0)?)])
         }
         _ => return None,
-    })
+    };
+    Some((table, Declared { keys, versioned: false }))
 }
 
 /// `{ email: { type: STRING, unique: true } }`, and `{ indexes: [{ unique: true, fields: ["a", "b"] }] }`.
-fn of_model(attributes: &Expr, options: Option<&Expr>) -> Keys {
+fn of_model(attributes: &Expr, options: Option<&Expr>) -> Declared {
     let mut keys = columns(attributes, |column| is_set(column, "unique"), |column| is_set(column, "primaryKey"));
     let indexes = options.and_then(|options| field(options, "indexes"));
     let unique = indexes.into_iter().flat_map(items).filter(|index| is_set(index, "unique"));
     keys.extend(unique.filter_map(|index| Some(words(field(index, "fields")?))));
-    keys
+    Declared { keys, versioned: options.is_some_and(|options| is_set(options, "version")) }
 }
 
 /// `t.string("email").unique()`, `t.unique(["a", "b"])`, `t.increments()`.
@@ -109,23 +119,23 @@ fn of_migration(module: &Module, change: &Expr) -> Keys {
 }
 
 /// Mongoose's schemas by their variables: `new Schema({ email: { type: String, unique: true } })`, `schema.index(…)`.
-fn schemas(module: &Module) -> BTreeMap<&str, Keys> {
-    let mut all: BTreeMap<&str, Keys> = BTreeMap::new();
+fn schemas(module: &Module) -> BTreeMap<&str, Declared> {
+    let mut all: BTreeMap<&str, Declared> = BTreeMap::new();
     for Stmt { kind, .. } in module.functions.iter().flat_map(|function| &function.body) {
         match kind {
             StmtKind::Assign { to, value, .. } => {
                 if let ([Pattern::Name(name)], ExprKind::Call(call)) = (&to[..], &value.kind)
-                    && let Some(keys) = of_schema(call)
+                    && let Some(declared) = of_schema(call)
                 {
-                    all.insert(name.as_str(), keys);
+                    all.insert(name.as_str(), declared);
                 }
             }
             StmtKind::Expr(Expr { kind: ExprKind::Call(call), .. }) => {
                 if let (Some("index"), [columns, options]) = (last(&call.callee), &call.args[..])
                     && is_set(&options.value, "unique")
-                    && let Some(keys) = receiver(call).and_then(|schema| all.get_mut(schema))
+                    && let Some(declared) = receiver(call).and_then(|schema| all.get_mut(schema))
                 {
-                    keys.push(names(&columns.value));
+                    declared.keys.push(names(&columns.value));
                 }
             }
             _ => {}
@@ -134,9 +144,11 @@ fn schemas(module: &Module) -> BTreeMap<&str, Keys> {
     all
 }
 
-fn of_schema(call: &Call) -> Option<Keys> {
+fn of_schema(call: &Call) -> Option<Declared> {
     let fields = call.args.first().filter(|_| last(&call.callee) == Some("Schema"))?;
-    Some(columns(&fields.value, |column| is_set(column, "unique"), |_| false))
+    let keys = columns(&fields.value, |column| is_set(column, "unique"), |_| false);
+    let versioned = call.args.get(1).is_some_and(|options| is_set(&options.value, "optimisticConcurrency"));
+    Some(Declared { keys, versioned })
 }
 
 /// `@Column({ unique: true }) email`, `@Unique(["a", "b"]) class …`, `@Index(["a"], { unique: true }) class …`.
