@@ -29,6 +29,9 @@ fn kubernetes_workloads_autoscalers_and_jobs() {
     assert_eq!(said("deploy/web.yaml", text), expected);
     let without = "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template: {}\n";
     assert_eq!(how_many("web.yaml", without), [Instances::One]);
+    let braces =
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: a }\nspec: { replicas: 3, template: { spec: {} } }\n";
+    assert_eq!(said("web.yaml", braces), ["4: Deployment a: 3 replicas"]);
 }
 
 #[test]

@@ -85,8 +85,13 @@ fn databases() {
         ),
         (
             "pg version",
-            "import { Pool } from 'pg';\nconst pool = new Pool();\nexport async function f(id) {\n const r = await pool.query('SELECT n, version FROM t WHERE id = $1', [id]);\n await pool.query('UPDATE t SET n = $1, version = version + 1 WHERE id = $2 AND version = $3', [r.rows[0].n + 1, id, r.rows[0].version]);\n}",
+            "import { Pool } from 'pg';\nconst pool = new Pool();\nexport async function f(id) {\n const r = await pool.query('SELECT n, version FROM t WHERE id = $1', [id]);\n const done = await pool.query('UPDATE t SET n = $1, version = version + 1 WHERE id = $2 AND version = $3', [r.rows[0].n + 1, id, r.rows[0].version]);\n return done.rowCount === 1;\n}",
             &[],
+        ),
+        (
+            "pg version that nobody counts",
+            "import { Pool } from 'pg';\nconst pool = new Pool();\nexport async function f(id) {\n const r = await pool.query('SELECT n, version FROM t WHERE id = $1', [id]);\n await pool.query('UPDATE t SET n = $1, version = version + 1 WHERE id = $2 AND version = $3', [r.rows[0].n + 1, id, r.rows[0].version]);\n}",
+            &[("RC106", 4, 5)],
         ),
         (
             "mysql2",
