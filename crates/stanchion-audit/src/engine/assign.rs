@@ -26,10 +26,11 @@ impl Engine<'_> {
         }
     }
 
-    /// `total += await price()`: JavaScript and Python read what is assigned to before the right side runs.
+    /// `total += await price()`: JavaScript and Python read what is assigned to before the right side runs. Of `open &&= …` only
+    /// whether there was something counts, and nothing of it is in what is put there.
     pub(super) fn read_before(&mut self, to: &Pattern, op: Option<&str>, at: Span, scope: &Rc<Vars>) -> Option<Value> {
         let language = self.language(self.file());
-        if replaces(op) || !(is_javascript(language) || language == Language::Python) {
+        if replaces(op) || op == Some("&&") || !(is_javascript(language) || language == Language::Python) {
             return None;
         }
         self.at = at;

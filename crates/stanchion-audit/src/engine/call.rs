@@ -331,6 +331,7 @@ impl Engine<'_> {
                 self.suspend(span);
             }
             // Whoever goes through what it gives has one of these.
+            let value = self.beside_memory(value);
             if let Some(frame) = self.frames.last_mut() {
                 let before = frame.yielded.take();
                 frame.yielded = Some(before.map_or_else(|| value.clone(), |before| before.join(&value)));

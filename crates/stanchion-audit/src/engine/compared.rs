@@ -186,7 +186,7 @@ impl Engine<'_> {
         (decided, only.fold(Origins::default(), |all, one| all.with(&one)))
     }
 
-    fn is_of_memory(&self, id: EventId) -> bool {
+    pub(super) fn is_of_memory(&self, id: EventId) -> bool {
         let of = self.event(id).and_then(|event| event.resource.as_ref());
         of.is_some_and(|resource| resource.kind == Kind::Memory)
     }

@@ -77,6 +77,16 @@ impl Engine<'_> {
         read.any(|resource| resource.kind == Kind::Memory && is_got(&resource.name))
     }
 
+    /// A value without what it has from memory: what an object holds is given where nothing has to be read any more.
+    pub(super) fn beside_memory(&self, value: Value) -> Value {
+        let all = value.deep_origins();
+        if !all.iter().any(|id| self.is_of_memory(id)) {
+            return value;
+        }
+        let others = all.iter().filter(|id| !self.is_of_memory(*id));
+        Value::unknown(&*value.name).from(&others.fold(Origins::default(), |all, id| all.with(&Origins::one(id))))
+    }
+
     /// A part of a map that others can reach is set; the map itself is known by where it was read.
     pub(super) fn part_written(&mut self, of: &Value, value: &Value, span: Span) {
         let mut read = of.origins.iter().rev().filter_map(|id| self.events.get(id as usize)?.resource.clone());
