@@ -246,6 +246,10 @@ impl Engine<'_> {
         let spared = self.spare();
         let flow = self.run_block(&found.body, &scope);
         self.spared = spared;
+        if flow == Flow::Next && self.frames.last().is_none_or(|frame| !frame.unreached) {
+            self.gives_back_having();
+        }
+        self.had_by_call(first);
         self.run_deferred();
         self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);

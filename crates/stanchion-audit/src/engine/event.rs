@@ -228,6 +228,8 @@ pub(crate) struct Acquire {
     pub(crate) pooled: bool,
     /// It may not be had, and then the caller is told so.
     pub(crate) tries: bool,
+    /// But whoever goes on has it: without it there is only an error, or another try.
+    pub(crate) had: bool,
     /// Of a database's session.
     pub(crate) session: bool,
     /// If it cannot be had, the error is caught, and all goes on without it, from this event on.
@@ -246,6 +248,7 @@ impl Acquire {
             fresh: false,
             pooled: false,
             tries: false,
+            had: false,
             session: false,
             open: None,
         }

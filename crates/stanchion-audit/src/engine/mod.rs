@@ -27,6 +27,7 @@ mod fields;
 mod file;
 mod frame;
 mod given;
+mod had;
 mod hints;
 mod import;
 mod instead;
