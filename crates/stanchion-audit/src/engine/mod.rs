@@ -37,6 +37,7 @@ mod listing;
 mod load;
 mod lock;
 mod made;
+mod maps;
 mod mark;
 mod memory;
 mod name;
