@@ -24,11 +24,13 @@ pub(super) fn is_retry(found: &Loop) -> bool {
         }
 }
 
-/// A loop that ends only by leaving.
+/// A loop that ends only by leaving, if need be in its `else`.
 pub(super) fn is_endless(found: &Loop) -> bool {
     let always =
         |cond: &Expr| matches!(&cond.kind, ExprKind::Bool(true)) || matches!(&cond.kind, ExprKind::Num(n) if n == "1");
-    found.each.is_none() && found.cond.as_ref().is_none_or(always)
+    let gives_up =
+        matches!(found.otherwise.last().map(|stmt| &stmt.kind), Some(StmtKind::Return(_) | StmtKind::Throw(_)));
+    gives_up || found.each.is_none() && found.cond.as_ref().is_none_or(always)
 }
 
 /// Whether what is tried is about this variable.

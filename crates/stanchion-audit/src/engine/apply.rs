@@ -8,7 +8,7 @@ use super::hints::hints;
 use super::known::Known;
 use super::mark::Mark;
 use super::name::{Joined, named};
-use super::value::{Closure, Object, Origins, Shape, Value};
+use super::value::{Closure, Origins, Shape, Value};
 use super::{Engine, Entry};
 use crate::hir::{Language, Span};
 
@@ -182,8 +182,8 @@ impl Engine<'_> {
                 (Some(this), Some(name)) => self.member(this, name, known.span).from(&known.origins()),
                 _ => self.result(known),
             },
-            // Something empty, which keeps what is put into it.
-            "object" => Value::of(Object::new(false).into(), format!("{}()", known.name)),
+            // It keeps what is put into it.
+            "object" => self.object_call(known),
             // What is bound to a statement, in order.
             "list" => {
                 let items: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();

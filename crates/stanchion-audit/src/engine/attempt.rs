@@ -86,10 +86,14 @@ impl Engine<'_> {
         }
     }
 
+    /// Behind this handler comes the next round of a loop that ends only by leaving.
+    fn tries_anew(&self, handler: &Handler) -> bool {
+        self.frames.last().is_some_and(|frame| frame.endless > 0) && !leaves(&handler.body)
+    }
+
     /// Whoever could not make the file goes on behind this handler, and not to another try.
     fn untaken(&mut self, first: usize, from: EventId, handler: &Handler, ends: Flow) {
-        let stays = self.frames.last().is_some_and(|frame| frame.endless > 0) && !leaves(&handler.body);
-        if ends == Flow::Leaves || stays {
+        if ends == Flow::Leaves || self.tries_anew(handler) {
             return;
         }
         let log = if self.here.early { &self.early } else { &self.events };
@@ -116,7 +120,12 @@ impl Engine<'_> {
         self.here.depth += 1;
         let mut flow = self.block(body, scope);
         let words = self.words();
-        let goes_on = handlers.iter().find_map(|handler| Some((handler, self.instead(body, handler, scope)?)));
+        // Where the next round tries anew, nothing takes the place of what this one could not read.
+        let is_left = flow != Flow::Next || leaves(otherwise);
+        let goes_on = handlers.iter().find_map(|handler| {
+            let is_last = !(is_left && self.tries_anew(handler));
+            if is_last { Some((handler, self.instead(body, handler, scope)?)) } else { None }
+        });
         let goes_on = goes_on.map(|(handler, instead)| {
             // A handler that returns lets only the caller go on.
             let returns = handler.body.iter().any(|stmt| matches!(stmt.kind, StmtKind::Return(_)));
@@ -143,7 +152,8 @@ impl Engine<'_> {
         let mut ways = vec![(flow, tried_to)];
         let path_after = self.here.path.split_off(path.min(self.here.path.len()));
         let (after, open) = (self.here.held.clone(), self.here.transaction);
-        let (mut caught, tried_until) = (Flow::Leaves, self.next_id());
+        // `passed`: behind all this comes also who has failed, and not only into the next round.
+        let (mut caught, mut passed, tried_until) = (Flow::Leaves, false, self.next_id());
         // A check that fails by an exception has answered.
         let checks = self.log().iter().skip(first).filter(|event| matches!(event.what, What::Check));
         let asked = checks.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
@@ -185,6 +195,7 @@ impl Engine<'_> {
             };
             if ends == Flow::Next {
                 caught = Flow::Next;
+                passed |= !(is_left && self.tries_anew(handler));
             }
             self.untaken(first, tried_until, handler, ends);
             ways.push((ends, made));
@@ -217,7 +228,7 @@ impl Engine<'_> {
             self.goes_without(&given.unwrap_or_default(), tried_until);
         }
         // What was not followed to its end has not given back what it took.
-        if caught == Flow::Next && !self.cut {
+        if passed && !self.cut {
             let still: Vec<_> = self.here.held.iter().map(|held| held.region).collect();
             let taken = self.log_mut().iter_mut().skip(first).filter(|event| still.contains(&event.id));
             for event in taken {

@@ -9,6 +9,7 @@ use super::arms::Assigned;
 use super::compared::{Asked, Says};
 use super::exec::Flow;
 use super::frame::Flag;
+use super::had::if_had;
 use super::value::{Origins, Scope as Vars, Value};
 use crate::hir::{Expr, ExprKind, Language, Stmt, StmtKind};
 
@@ -52,7 +53,7 @@ impl Engine<'_> {
         let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
         let absent = absent.or_else(|| self.if_no_content(cond, &tested));
         let (is_field, is_either) = (Asked::is_field(cond), Asked::is_either(cond));
-        let asked = Asked { absent, guard: guard.clone(), compared, is_field, is_either };
+        let asked = Asked { absent, guard: guard.clone(), compared, is_field, is_either, had: if_had(cond) };
         let known = self.here.said.len();
         if let Some(absent) = absent {
             self.filled_in_arm(&guard, if absent { then } else { other }, scope);

@@ -250,6 +250,10 @@ impl Engine<'_> {
         if self.frames.last().is_some_and(|frame| frame.throws) {
             self.told_by_error(first, |_| true);
         }
+        if flow == Flow::Next && self.frames.last().is_none_or(|frame| !frame.unreached) {
+            self.gives_back_having();
+        }
+        self.had_by_call(first);
         self.run_deferred();
         self.returned_empty(first, flow == Flow::Next);
         self.drop_guards(held);

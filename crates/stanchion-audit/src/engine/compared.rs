@@ -22,6 +22,8 @@ pub(super) enum Says {
     Differs,
     /// It may not have been asked at all, or it goes on here whatever the answer was.
     Anything,
+    /// It has taken what it was to take.
+    Had,
 }
 
 /// What the condition that is being looked at has compared with something fixed so far.
@@ -41,17 +43,23 @@ pub(super) struct Asked {
     /// What it depends on.
     pub(super) guard: Origins,
     pub(super) compared: Compared,
-    /// All of it is a field: `job.done`.
+    /// All of it is a field: `job.done`, `job["done"]`.
     pub(super) is_field: bool,
     /// Of its two parts one is enough: `!job || job.done`.
     pub(super) is_either: bool,
+    /// It holds when what it asks for was had; nothing if it does not say.
+    pub(super) had: Option<bool>,
 }
 
 impl Asked {
     pub(super) fn is_field(cond: &Expr) -> bool {
         match cond.negated() {
             (of, true) => Self::is_field(of),
-            (cond, false) => matches!(cond.kind, ExprKind::Member { .. }),
+            (cond, false) => match &cond.kind {
+                ExprKind::Member { .. } => true,
+                ExprKind::Index { index, .. } => matches!(index.kind, ExprKind::Str(_)),
+                _ => false,
+            },
         }
     }
 
@@ -84,6 +92,10 @@ impl Engine<'_> {
                 false => self.here.said.push((Says::Present, asked.guard.clone())),
             }
         }
+        if asked.had == Some(then) {
+            let taken = self.taking(&asked.guard);
+            self.here.said.extend((!taken.is_empty()).then_some((Says::Had, taken)));
+        }
         // A field that is false is there.
         if asked.is_field && asked.absent == Some(then) {
             self.here.said.push((Says::Differs, asked.guard.clone()));
@@ -115,6 +127,9 @@ impl Engine<'_> {
         let known = match op {
             "==" | "!=" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
             "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
+            // Whether it is older than what the caller has, or has less.
+            "<" | "<=" | ">" | ">=" if is_given(right) => left,
+            "<" | "<=" | ">" | ">=" if is_given(left) => right,
             _ => return,
         };
         // What time it is now, an error beside a result, or what kind of thing it is.
@@ -259,6 +274,11 @@ fn is_compared(condition: &str, field: &str, at: usize, value: &str) -> bool {
         after.starts_with(')') && of.is_some_and(|of| !of.contains("&&") && !of.contains("||"))
     };
     ["==", "!="].iter().any(|op| behind(op) || in_front(op))
+}
+
+/// The caller's own: nothing was read for it.
+fn is_given(value: &Value) -> bool {
+    value.is_vague() && value.name.starts_with('$') && value.origins.is_empty()
 }
 
 /// Nothing in its name says that it is another thing in every call.

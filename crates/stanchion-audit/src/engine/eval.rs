@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::assign::fills_only_a_gap;
 use super::either::{any_function, is_table};
-use super::fields::{put_there, with_rest};
+use super::fields::with_rest;
 use super::name::{Joined, joined, named, word};
 use super::receiver::PROTOTYPE;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -172,17 +172,6 @@ impl Engine<'_> {
         let text = self.module(closure.file).functions.get(closure.function)?.returns.as_deref()?;
         // Who may give nothing has given nothing.
         if text.contains(['|', '[', '<']) { None } else { self.typed(closure.file, text) }
-    }
-
-    /// `of[index]`. In Python that is the entry of a map: others can reach it if they can reach the map. Whoever only asks
-    /// whether there is one fills a gap.
-    fn entry(&mut self, of: &Value, index: &Value, span: Span) -> Value {
-        let found = put_there(of, index);
-        let is_map = of.object().is_some_and(|object| object.shared && object.class.is_none());
-        if !is_map || self.here.early || self.here.asking > 0 || self.language(self.file()) != Language::Python {
-            return found;
-        }
-        self.memory_read(&joined(&[&of.name, ".[", &index.name, "]"]), found, span)
     }
 
     pub(super) fn this(&self) -> Value {

@@ -236,6 +236,8 @@ pub(crate) struct Acquire {
     pub(crate) tries: bool,
     /// By an error: whoever goes on has it.
     pub(crate) told: bool,
+    /// But whoever goes on has it: without it there is only an error, or another try.
+    pub(crate) had: bool,
     /// Of a database's session.
     pub(crate) session: bool,
     /// If it cannot be had, the error is caught, and all goes on without it, from this event on.
@@ -255,6 +257,7 @@ impl Acquire {
             pooled: false,
             tries: false,
             told: false,
+            had: false,
             session: false,
             open: None,
         }

@@ -145,6 +145,7 @@ impl Engine<'_> {
                     frame.returned =
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }
+                self.gives_back_having();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -155,6 +156,8 @@ impl Engine<'_> {
                 let depth = self.here.depth;
                 if let Some(frame) = self.frames.last_mut().filter(|frame| frame.depth == depth) {
                     frame.throws = true;
+                    let failed = std::mem::take(&mut frame.failed);
+                    self.gives_error(&failed);
                 }
                 self.refuses();
                 self.leaves(stmt.span);
@@ -192,7 +195,11 @@ impl Engine<'_> {
                 self.here.held = outer;
                 Flow::Next
             }
-            StmtKind::Break | StmtKind::Continue => Flow::Skips,
+            StmtKind::Break => {
+                self.breaks();
+                Flow::Skips
+            }
+            StmtKind::Continue => Flow::Skips,
             StmtKind::Function(function) => {
                 self.decorated(*function, scope);
                 Flow::Next
@@ -239,7 +246,10 @@ impl Engine<'_> {
         }
         let retries = u32::from(is_retry(found));
         let endless = u32::from(is_endless(found));
-        self.frames.last_mut().iter_mut().for_each(|frame| frame.endless += endless);
+        self.frames.last_mut().iter_mut().for_each(|frame| {
+            frame.endless += endless;
+            frame.ways.push(Vec::new());
+        });
         self.here.retries += retries;
         let (flow, made) = self.one_arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
@@ -247,10 +257,14 @@ impl Engine<'_> {
             flow
         });
         self.behind(vec![(flow, made)], false);
-        self.frames.last_mut().iter_mut().for_each(|frame| frame.endless -= endless);
+        let ways = self.frames.last_mut().and_then(|frame| {
+            frame.endless -= endless;
+            frame.ways.pop()
+        });
         self.here.retries -= retries;
         self.here.loops.pop();
-        self.block(&found.otherwise, &inner);
+        let ends = self.block(&found.otherwise, &inner) == Flow::Next;
+        self.had_behind(found, ways.unwrap_or_default(), &guard, ends, &inner);
         // A loop without a condition ends only by leaving.
         if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }
     }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::given::INSIDE;
 use super::value::{Object, Shape, Value};
 
 /// An object that is made by naming its fields: for each, its name with the class, and what it is made with.
@@ -51,8 +52,9 @@ pub(super) fn pairs(of: &Value) -> Option<Value> {
 /// `of[index]`. What was put there is a connection, a lock, or the like, or nothing is known of it.
 pub(super) fn put_there(of: &Value, index: &Value) -> Value {
     let kept = of.object().and_then(|object| {
-        let place = format!("[{}]", index.name);
-        object.fields.borrow().get(place.as_str()).filter(|value| value.kind().is_some()).cloned()
+        let (place, fields) = (format!("[{}]", index.name), object.fields.borrow());
+        let mut places = [place.as_str(), INSIDE].into_iter().filter_map(|place| fields.get(place));
+        places.find(|value| value.kind().is_some()).cloned()
     });
     let name = format!("{}[{}]", of.name, index.name);
     let found = kept.map_or_else(|| Value::unknown(&name), |kept| Value::of(kept.shape, &name));

@@ -26,6 +26,12 @@ pub(super) struct Frame {
     pub(super) throws: bool,
     /// Loops around that end only by leaving.
     pub(super) endless: u32,
+    /// For each loop around, what was had at every `break` out of it.
+    pub(super) ways: Vec<Vec<Origins>>,
+    /// What was had wherever it has given back.
+    pub(super) had: Option<Origins>,
+    /// Its end is behind a loop that nobody leaves but by returning.
+    pub(super) unreached: bool,
     pub(super) this: Option<Value>,
     pub(super) returned: Option<Value>,
     /// What a generator gives one after the other.
@@ -81,6 +87,9 @@ impl Frame {
             failed: Vec::new(),
             throws: false,
             endless: 0,
+            ways: Vec::new(),
+            had: None,
+            unreached: false,
             this,
             returned: None,
             yielded: None,

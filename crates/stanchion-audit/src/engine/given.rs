@@ -14,7 +14,7 @@ use crate::hir::{Expr, ExprKind, Language, Span};
 use crate::models::Words;
 
 /// Whatever is in a map under names that nobody knows.
-const INSIDE: &str = "[]";
+pub(super) const INSIDE: &str = "[]";
 /// Items of a list for each of which a function is called.
 const EACH_MOST: usize = 8;
 
@@ -150,10 +150,12 @@ impl Engine<'_> {
         self.absorb(place, target, sources, true, scope);
     }
 
-    /// Whether this is the method of a map that puts something into it, or goes through it.
+    /// Whether this is the method of a map that puts something into it, goes through it, or gives what others can reach.
     pub(super) fn adds(&self, object: &Object, method: &str) -> bool {
         let words = self.words();
-        object.class.is_none() && (Words::is_one(&words.adds, method) || Words::is_one(&words.pairs, method))
+        let is_one = |all: &[String]| Words::is_one(all, method);
+        object.class.is_none()
+            && (is_one(&words.adds) || is_one(&words.pairs) || object.shared && is_one(&words.entries))
     }
 
     /// Whoever has the same object sees what is put into it.

@@ -294,6 +294,12 @@ impl Engine<'_> {
         }
     }
 
+    /// Or it gives an error after all: nothing has taken the place of what has failed.
+    pub(super) fn gives_error(&mut self, failed: &[EventId]) {
+        let all = self.log_mut().iter_mut().filter(|event| failed.contains(&event.id));
+        all.for_each(|event| event.swallowed = None);
+    }
+
     /// What failed inside of this call is something else for its caller; `plain`: the call ends without a `return`.
     pub(super) fn returned_empty(&mut self, first: usize, plain: bool) {
         if plain {

@@ -34,7 +34,10 @@ impl Engine<'_> {
         let found = match (op, &left.shape, &right.shape) {
             ("+", _, Shape::Num(_)) if !left.origins.is_empty() => left,
             ("+", Shape::Num(_), _) if !right.origins.is_empty() => right,
-            ("in", ..) if !right.origins.is_empty() => return self.is_among(right, left, span).unwrap_or(value),
+            ("in", ..) if !right.origins.is_empty() => {
+                let among = self.is_among(right, left, span);
+                return among.unwrap_or_else(|| value.from(&self.asks_entry(right, left, span)));
+            }
             _ => return value,
         };
         let is_list = |id: &u32| self.event(*id).is_some_and(|event| matches!(event.what, What::List));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::event::Site;
 use super::value::{Binding, Scope as Vars, Shape, Value};
 use super::{Engine, Frame, Here, SCRIPT_STEPS, STEPS_MOST, share};
-use crate::hir::{ClassId, Expr, ExprKind, Span};
+use crate::hir::{ClassId, Expr, ExprKind, Language, Span};
 use crate::models::Type;
 
 impl<'p> Engine<'p> {
@@ -105,7 +105,9 @@ impl<'p> Engine<'p> {
     /// brackets may be the program's.
     pub(super) fn declared(&mut self, file: usize, text: &str) -> Option<&'p Type> {
         let models = self.models;
-        let (found, written) = models.written(self.language(file), text)?;
+        let Some((found, written)) = models.written(self.language(file), text) else {
+            return self.declared_as(file, text);
+        };
         let scope = self.modules.get(&file).cloned();
         let own = |word: &str| {
             let var = scope.as_ref().and_then(|scope| self.find(scope, word));
@@ -114,5 +116,14 @@ impl<'p> Engine<'p> {
         // `sql.DB` is the package's, whatever is called `DB` here.
         let mut words = written.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         (!words.next().is_some_and(own)).then_some(found)
+    }
+
+    /// The same under another name: `Db = Annotated[Session, Depends(connect)]`.
+    fn declared_as(&mut self, file: usize, text: &str) -> Option<&'p Type> {
+        let (language, models) = (self.language(file), self.models);
+        let scope = self.modules.get(&file).filter(|_| language == Language::Python).cloned()?;
+        let Shape::Package(path) = self.find(&scope, text)?.0.value.shape else { return None };
+        let last = path.rsplit('.').next().unwrap_or(&path);
+        models.written(language, &path).or_else(|| models.written(language, last)).map(|(kind, _)| kind)
     }
 }

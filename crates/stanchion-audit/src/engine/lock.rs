@@ -97,7 +97,7 @@ impl Engine<'_> {
     }
 
     /// How far a lock of this type reaches.
-    fn reach(&self, of: &Value) -> Option<Scope> {
+    pub(super) fn reach(&self, of: &Value) -> Option<Scope> {
         let Shape::Api(kind) = &of.shape else { return None };
         let kind = self.models.of_type(self.language(self.file()), kind)?;
         Some(kind.lock?.scope())
@@ -114,6 +114,10 @@ impl Engine<'_> {
 
     pub(super) fn lock_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
         let at = known.at().or_else(|| known.this.cloned());
+        // It is left with the block that stands around it.
+        if let ("enter", Some(at)) = (verb, &at) {
+            return self.enter(at, known.span);
+        }
         // A lock on an open file ends when the file is closed.
         let is_file = at.as_ref().and_then(Value::kind).is_some_and(|kind| kind.starts_with("file."));
         let name = at.map_or_else(|| Rc::from("?"), |at| at.name);

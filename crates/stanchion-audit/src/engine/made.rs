@@ -149,6 +149,9 @@ impl Engine<'_> {
         if let Some(text) = self.joined_text(of, name, &args) {
             return text;
         }
+        if let Some(back) = self.map_call(of, name, &args, span) {
+            return back;
+        }
         if let Some(back) = self.known_method(of, name, &args, span) {
             return back;
         }

@@ -29,7 +29,7 @@ impl Engine<'_> {
         let id = self.memory_event(What::READ, name, &value.origins, span);
         // A collection is known by where it is kept, so that changes of it can be told.
         let mut value = value;
-        if matches!(&value.shape, Shape::Api(kind) if &**kind == COLLECTION) {
+        if matches!(&value.shape, Shape::Api(kind) if &**kind == COLLECTION) || self.has_entries(&value) {
             value.name = name.into();
         }
         value.from(&Origins::one(id))

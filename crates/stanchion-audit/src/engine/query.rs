@@ -11,8 +11,8 @@ use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::mark::Mark;
 use super::value::{EventId, Origins, Shape, Value};
-use crate::hir::Span;
-use crate::models::Begins;
+use crate::hir::{ExprKind, Field, Span};
+use crate::models::{Begins, Words};
 
 /// Fields that were set, and to what.
 pub(super) type Assigned = Vec<(Rc<str>, Value)>;
@@ -316,8 +316,25 @@ impl Engine<'_> {
         let relative = is_relative_value(self.words(), value);
         let columns = vec![field.into()];
         let decided = self.decided(&columns);
-        let write = Write { whole: !relative, relative, columns, decided, ..Write::default() };
+        let compares = self.is_versioned(&resource.name);
+        let write = Write { whole: !relative, relative, columns, decided, compares, ..Write::default() };
         self.emit(What::Write(write), Some(resource), &value.deep_origins(), span);
+    }
+
+    /// Whether the mapper compares a version of the row with each change: `__mapper_args__ = {"version_id_col": …}`.
+    fn is_versioned(&mut self, class: &str) -> bool {
+        let Some(scope) = self.modules.get(&self.file()).cloned() else { return false };
+        let found = self.find(&scope, class).map(|(found, _)| found.value.shape);
+        let Some(Shape::Class(file, class)) = found else { return false };
+        let fields = self.module(file).classes.get(class).map_or(&[][..], |class| &class.fields);
+        let words = self.words();
+        let says = |field: &Field| match field.value.as_ref().map(|value| &value.kind) {
+            Some(ExprKind::Object { fields, .. }) => {
+                fields.iter().any(|(name, _)| name.as_ref().is_some_and(|name| Words::is_one(&words.versions, name)))
+            }
+            _ => false,
+        };
+        fields.iter().any(says)
     }
 
     /// Whether a connection was given by the caller, or nothing is known of it. A pool is none: each of its statements is on

@@ -77,6 +77,7 @@ const WORDS: &[&str] = &[
     "lock.release",
     "lock.renew",
     "lock.with",
+    "lock.enter",
     "lock.permit",
     "lock.return",
     "effect",

@@ -84,6 +84,12 @@ pub(crate) struct Words {
     pub(crate) computes_text: Vec<String>,
     /// Decorators that make a context manager of a generator.
     pub(crate) managers: Vec<String>,
+    /// What a class says by to have its mapper compare a version with each change.
+    pub(crate) versions: Vec<String>,
+    /// What says something about a type, which stands first in its brackets.
+    pub(crate) annotates: Vec<String>,
+    /// Context managers that catch the errors they are given.
+    pub(crate) suppresses: Vec<String>,
     /// Decorators of methods that are read like fields.
     pub(crate) properties: Vec<String>,
     /// What is made by these is waited for: whoever puts one in the place of another and waits for that has his turn.
@@ -94,6 +100,8 @@ pub(crate) struct Words {
     pub(crate) joins: Vec<String>,
     /// Methods of maps that put what they are given into them.
     pub(crate) adds: Vec<String>,
+    /// Methods of maps that give the entry that they are asked for.
+    pub(crate) entries: Vec<String>,
     /// What gives the keys of a map with their values: methods, and functions by their paths.
     pub(crate) pairs: Vec<String>,
     /// Functions that put all that they are given into the first of it.
@@ -157,11 +165,15 @@ impl Words {
             (&mut self.computes_field, &more.computes_field),
             (&mut self.computes_text, &more.computes_text),
             (&mut self.managers, &more.managers),
+            (&mut self.versions, &more.versions),
+            (&mut self.annotates, &more.annotates),
+            (&mut self.suppresses, &more.suppresses),
             (&mut self.properties, &more.properties),
             (&mut self.turns, &more.turns),
             (&mut self.adds_last, &more.adds_last),
             (&mut self.joins, &more.joins),
             (&mut self.adds, &more.adds),
+            (&mut self.entries, &more.entries),
             (&mut self.pairs, &more.pairs),
             (&mut self.fills, &more.fills),
             (&mut self.has, &more.has),

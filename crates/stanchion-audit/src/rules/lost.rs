@@ -175,21 +175,29 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         };
         // A map that is filled where it has a gap is a cache, unless what it holds has to be given back.
         // And a flag that is set in the end says only that it has been there.
-        let holds = !how.whole && !write.guards.is_empty() && given_back::is_given_back(case, write);
-        let guards = write.guards.iter().filter(|_| (how.whole || holds) && !how.constant);
+        let is_entry = resource.name.contains(".[");
+        let fills = |id: EventId| !how.whole || is_entry && write.absent.contains(id);
+        let may_fill = (!how.whole || is_entry) && !write.guards.is_empty();
+        let holds = may_fill && given_back::is_given_back(case, write);
+        let guards = write.guards.iter().filter(|id| (holds || !fills(*id)) && !how.constant);
         let reads = write.deps.iter().chain(guards).filter_map(|id| case.trace.event(id));
-        let reads: Vec<&Event> =
-            reads.filter(|e| matches!(e.what, What::Read { .. }) && !e.early).filter(same).collect();
+        let looks = |e: &&Event| match e.what {
+            What::Read { .. } => !e.early,
+            What::Check => holds && !e.early,
+            _ => false,
+        };
+        let reads: Vec<&Event> = reads.filter(looks).filter(same).collect();
         let Some(read) = reads.iter().max_by_key(|read| read.id) else { continue };
         let between = case.between(read.id, write.id);
         if case.window(read, write).is_none() || read.covered_with(write, Scope::Thread) {
             continue;
         }
         // A pause only where the map has nothing: then nothing of it is written back.
-        let paused = || between.iter().any(|e| matches!(e.what, What::Suspend) && !e.guards.contains(read.id));
+        let in_gap = |e: &Event| if is_entry { e.absent.contains(read.id) } else { e.guards.contains(read.id) };
+        let paused = || between.iter().any(|e| matches!(e.what, What::Suspend) && !in_gap(e));
         // The second round of something that calls itself is not another caller.
         let again = |e: &Event| matches!(e.what, What::Write(_)) && e.site == write.site && e.loops == write.loops;
-        if how.inserts && !holds && !paused() || case.between(0, write.id).iter().any(again) {
+        if (how.inserts || is_entry) && !holds && !paused() || case.between(0, write.id).iter().any(again) {
             continue;
         }
         // Whoever sets it before others can run has it.
@@ -207,7 +215,7 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
         }
         // Whoever looks again after the pause knows.
         let looked = write.guards.iter().filter_map(|id| case.trace.event(id)).filter(same);
-        if looked.into_iter().any(|e| matches!(e.what, What::Read { .. }) && case.window(e, write).is_none()) {
+        if looked.into_iter().any(|e| looks(&e) && case.window(e, write).is_none()) {
             continue;
         }
         let made = write

@@ -133,7 +133,7 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let What::Acquire(lock) = &event.what else { continue };
         let released =
             case.events().iter().any(|e| matches!(&e.what, What::Release { lock: l, .. } if *l == lock.lock));
-        if !(lock.open.is_some() || lock.tries && released) {
+        if !(lock.open.is_some() || lock.tries && !lock.had && released) {
             continue;
         }
         // Who cannot have it does not reach what stands behind it in the same `try`.

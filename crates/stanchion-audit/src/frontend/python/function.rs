@@ -131,7 +131,7 @@ impl<'t, 'a> Lower<'t, 'a> {
     }
 
     pub(super) fn type_text(&self, node: Node<'t>) -> String {
-        self.text(node).chars().take(TYPE_MOST).collect()
+        bare(self.text(node)).chars().take(TYPE_MOST).collect()
     }
 
     /// A name, or the object of the method it stands in.
@@ -139,6 +139,22 @@ impl<'t, 'a> Lower<'t, 'a> {
         let name = self.text(node);
         expr_at(if self.this == Some(name) { ExprKind::This } else { ExprKind::Name(name.into()) }, node)
     }
+}
+
+/// `Annotated[T, …]` is `T`.
+fn bare(text: &str) -> &str {
+    let annotated = text.split_once('[').filter(|(head, _)| head.rsplit('.').next() == Some("Annotated"));
+    let Some((_, inside)) = annotated else { return text };
+    let mut depth = 0_u32;
+    let end = inside.find(|c| {
+        match c {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    end.and_then(|end| inside.get(..end)).map_or(text, str::trim)
 }
 
 /// Takes the object out of a method's parameters and gives its name.

@@ -1,0 +1,20 @@
+# also: RC302, RC101
+# Only that there is none yet.
+import json
+from contextlib import suppress
+from pathlib import Path
+
+PATH = Path("a.json")
+
+
+def load() -> dict:
+    known = {}
+    with suppress(FileNotFoundError):
+        known = json.loads(PATH.read_text())
+    return known
+
+
+def put(key: str) -> None:
+    known = load()
+    known[key] = 1
+    PATH.write_text(json.dumps(known))
