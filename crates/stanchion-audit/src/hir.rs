@@ -6,6 +6,8 @@
 pub(crate) mod each;
 mod expr;
 
+pub(crate) use self::expr::replaces;
+
 /// A word of a program. Nearly all are short, and then they need no memory of their own.
 pub(crate) type Text = smol_str::SmolStr;
 
@@ -225,11 +227,6 @@ pub(crate) struct Stmt {
 
 /// The operator of an assignment that makes a variable of its block, whatever has its name outside.
 pub(crate) const DECLARES: &str = "let";
-
-/// Whether an assignment with this operator puts a new value in place of the old one.
-pub(crate) fn replaces(op: Option<&str>) -> bool {
-    op.is_none_or(|op| op == DECLARES)
-}
 
 /// What a statement does.
 #[derive(Debug, Clone)]

@@ -41,6 +41,7 @@ mod maps;
 mod mark;
 mod memory;
 mod name;
+mod nothing;
 mod object;
 mod params;
 mod promise;

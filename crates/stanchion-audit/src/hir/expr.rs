@@ -1,6 +1,6 @@
 //! What an expression is by its form alone.
 
-use super::{Expr, ExprKind};
+use super::{DECLARES, Expr, ExprKind};
 
 impl Expr {
     /// A constant as it is written.
@@ -15,4 +15,9 @@ impl Expr {
             _ => (self, false),
         }
     }
+}
+
+/// Whether an assignment with this operator puts a new value in place of the old one.
+pub(crate) fn replaces(op: Option<&str>) -> bool {
+    op.is_none_or(|op| op == DECLARES)
 }
