@@ -48,7 +48,7 @@ fn the_memory_server_loses_nothing_wherever_it_dies() {
         Ok(server) => server,
         Err(e) => return Skip::new(e.to_string()).report(),
     };
-    let Some(swept) = sample(&server, 199, true) else { return };
+    let Some(swept) = sample(&server, 61, true) else { return };
     assert_holds(&swept);
 }
 
