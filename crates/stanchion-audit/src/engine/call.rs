@@ -248,7 +248,7 @@ impl Engine<'_> {
         self.spared = spared;
         // Whoever comes to its end has not returned with what was tried before.
         if self.frames.last().is_some_and(|frame| frame.throws) {
-            self.told_by_error(first, |_| true);
+            self.mark_had(first, |_| true);
         }
         if flow == Flow::Next && self.frames.last().is_none_or(|frame| !frame.unreached) {
             self.gives_back_having();

@@ -234,8 +234,6 @@ pub(crate) struct Acquire {
     pub(crate) pooled: bool,
     /// It may not be had, and then the caller is told so.
     pub(crate) tries: bool,
-    /// By an error: whoever goes on has it.
-    pub(crate) told: bool,
     /// But whoever goes on has it: without it there is only an error, or another try.
     pub(crate) had: bool,
     /// Of a database's session.
@@ -256,7 +254,6 @@ impl Acquire {
             fresh: false,
             pooled: false,
             tries: false,
-            told: false,
             had: false,
             session: false,
             open: None,

@@ -106,11 +106,6 @@ impl Engine<'_> {
         if had.is_empty() {
             return;
         }
-        for event in self.log_mut().iter_mut().skip(first) {
-            let is_had = had.contains(event.id) || event.deps.iter().any(|id| had.contains(id));
-            if let What::Acquire(lock) = &mut event.what {
-                lock.had |= is_had;
-            }
-        }
+        self.mark_had(first, |event| had.contains(event.id) || event.deps.iter().any(|id| had.contains(id)));
     }
 }

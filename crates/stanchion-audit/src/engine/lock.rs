@@ -36,13 +36,14 @@ impl Engine<'_> {
         }
         let outer = self.frames.last().map_or(0, |frame| frame.guards);
         let asked = self.here.guards.iter().skip(outer).fold(Origins::default(), |all, one| all.with(one));
-        self.told_by_error(0, |event| asked.contains(event.id) || event.deps.iter().any(|id| asked.contains(id)));
+        self.mark_had(0, |event| asked.contains(event.id) || event.deps.iter().any(|id| asked.contains(id)));
     }
 
-    pub(super) fn told_by_error(&mut self, first: usize, is: impl Fn(&Event) -> bool) {
+    /// Whoever goes on behind these has what they ask for: else there is an error, or another try.
+    pub(super) fn mark_had(&mut self, first: usize, is: impl Fn(&Event) -> bool) {
         for event in self.log_mut().iter_mut().skip(first).filter(|event| is(event)) {
             if let What::Acquire(lock) = &mut event.what {
-                lock.told = true;
+                lock.had = true;
             }
         }
     }

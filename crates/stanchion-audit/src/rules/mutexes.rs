@@ -157,7 +157,7 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(write) = inside.find(|e| acts(e) && is_lock(e)) else { continue };
         // Whoever looks at the answer first knows.
         let asked = |e: &Event| e.guards.contains(event.id) || event.deps.iter().any(|id| e.guards.contains(id));
-        if asked(write) || lock.open.is_none() && lock.told {
+        if asked(write) {
             continue;
         }
         let text =
