@@ -195,13 +195,13 @@ impl Taking<'_> {
     }
 
     /// Granted in one round: a node that has drawn another number learns the fence in the background, for those who list.
-    /// The answers that are still out may tell of one, too.
+    /// The answers that are still out may tell of one, too: a node that had to be given the script of the attempt first
+    /// may have heard the fence before it, and then did not know whose it is.
     fn tell_later(&self, number: u64) {
         let Self { shared, req, owner, ask, inbox, .. } = self;
         let write = Op { key: req.key.clone(), owner: *owner, mode: req.mode, work: Work::Write { number, ask: *ask } };
         if self.drawn.iter().any(|drawn| *drawn != number) {
-            shared.fan.ask(write, 1, &Arc::default());
-            return;
+            shared.fan.ask(write.clone(), 1, &Arc::default());
         }
         if inbox.is_done() {
             return;
@@ -211,8 +211,7 @@ impl Taking<'_> {
         runtime.spawn(async move {
             while let Some((_, _, answer)) = inbox.next().await {
                 if matches!(reply::taken(answer).0, Answer::Yes(drawn) if drawn != number) {
-                    fan.ask(write, 1, &Arc::default());
-                    return;
+                    fan.ask(write.clone(), 1, &Arc::default());
                 }
             }
         });
@@ -287,5 +286,62 @@ impl Taking<'_> {
         // Nothing was granted, and what was taken is being given back: the outcome is known.
         let error = reply::failed("no quorum of nodes", faults, nodes, false).with("key", &self.req.key);
         Outcome::Failed(error.with("store", &self.shared.shown))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stanchion_core::Key;
+    use stanchion_testkit::engines::Redis;
+    use stanchion_testkit::eventually;
+
+    use super::super::options::Settings;
+    use super::*;
+    use crate::StoreUrl;
+    use crate::redlock::op::serving;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// What a script is not there for is sent again, and what was sent after it may have run by then.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_node_that_hears_the_fence_before_the_attempt_learns_it_all_the_same() {
+        let mut servers = Vec::new();
+        for _ in 0..5 {
+            servers.push(Redis::start().await);
+        }
+        let places: Vec<_> = servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
+        let url = format!("redlock://{}/?quarantine=0s&node_timeout=20s&fence=time", places.join(","));
+        let settings = Settings::read(&mut StoreUrl::parse(&url).unwrap()).unwrap();
+        let shared = super::super::connect(settings).await.unwrap();
+        let req = Acquire::new(Key::new("k").unwrap());
+        let (lock, fence) = (shared.names.lock(&req.key), shared.names.fence(&req.key));
+        let command = |words: &[&str]| {
+            let mut command = ::redis::cmd(words[0]);
+            command.arg(&words[1..]);
+            command
+        };
+        // Above all clocks, so that each node draws a number of its own, and the last one the highest.
+        for (node, known) in shared.nodes.iter().zip(200_000_000_000_000_u64..) {
+            node.hub().send(&command(&["SET", fence, &format!("{known:016}")])).await.unwrap();
+        }
+        let (last, others) = shared.nodes.split_last().unwrap();
+        let work = Work::Write { number: 1, ask: 1 };
+        let write = Op { key: req.key.clone(), owner: Owner::random(), mode: req.mode, work };
+        last.hub().send(serving(&shared.names, [&write].into_iter()).0.load()).await.unwrap();
+        servers[4].pause();
+        let Outcome::Granted(number) = take(&shared, &req, Owner::random(), "").await else { panic!("it is free") };
+        let get = command(&["GET", &lock]);
+        let has_it = |node: &Arc<super::super::node::Node>| {
+            let (node, get, number) = (Arc::clone(node), get.clone(), format!("{number:016}"));
+            async move {
+                let told = node.hub().send(&get).await.unwrap();
+                crate::redis::reply::text(&told).is_some_and(|value| value.get(32..48) == Some(&number))
+            }
+        };
+        for node in others {
+            eventually(PATIENCE, "a node that answers has the fence", || has_it(node)).await;
+        }
+        servers[4].resume();
+        eventually(PATIENCE, "the last node has the fence", || has_it(last)).await;
     }
 }
