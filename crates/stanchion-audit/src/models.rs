@@ -100,6 +100,9 @@ pub(crate) struct Type {
     /// Its tables have no unique keys, and it has no transactions.
     #[serde(default)]
     pub(crate) keyless: bool,
+    /// Its tables are shared no further than this.
+    #[serde(default)]
+    pub(crate) scope: Option<Reach>,
     /// Methods of classes that extend it, and how they are called from outside: `execute = "tool"`.
     #[serde(default)]
     pub(crate) methods: BTreeMap<String, String>,

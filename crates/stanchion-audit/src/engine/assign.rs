@@ -149,6 +149,10 @@ impl Engine<'_> {
             ExprKind::Index { of, index } => {
                 let found = self.eval(of, scope);
                 let index = self.eval(index, scope);
+                let item = vec![(None, index.clone()), (None, value.clone())];
+                if self.item(&found, "[]=", item, place.span).is_some() {
+                    return;
+                }
                 let field = index.as_text().map_or_else(|| format!("[{}]", index.name), ToOwned::to_owned);
                 self.set_field(&found, &field, value, place.span);
                 // Which entry it is may come from elsewhere.

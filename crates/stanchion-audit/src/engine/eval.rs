@@ -54,6 +54,9 @@ impl Engine<'_> {
             }
             ExprKind::Index { of, index } => {
                 let (of, index) = (self.eval(of, scope), self.eval(index, scope));
+                if let Some(item) = self.item(&of, "[]", vec![(None, index.clone())], expr.span) {
+                    return item;
+                }
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }

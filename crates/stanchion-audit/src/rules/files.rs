@@ -187,7 +187,7 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);
-        if !inside && case.needed(Scope::Host) <= Scope::Process && case.facts.alone {
+        if !inside && case.is_ours_alone(Scope::Host) {
             continue;
         }
         let text = (

@@ -132,7 +132,7 @@ pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write:
         return Some(Hit { sure: 2, ..case.pair("RC105", read, write, (message, why)) });
     }
     let inside = case.is_parallel(write) || case.window(read, write).is_some();
-    if !inside && needed <= Scope::Process && case.facts.alone {
+    if !inside && case.is_ours_alone(shared) {
         // One process that never pauses in between is alone.
         return None;
     }

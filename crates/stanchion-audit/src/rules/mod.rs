@@ -228,6 +228,11 @@ impl Case<'_> {
     fn needed(&self, shared: Scope) -> Scope {
         shared.min(self.facts.deployment)
     }
+
+    /// Whether no other process has what is shared so far.
+    fn is_ours_alone(&self, shared: Scope) -> bool {
+        shared <= Scope::Process || self.facts.alone && self.needed(shared) <= Scope::Process
+    }
 }
 
 /// The place in the function at this depth from where something is come to.
