@@ -224,7 +224,7 @@ impl Engine<'_> {
     fn repeat(&mut self, found: &Loop, span: Span, scope: &Rc<Vars>) -> Flow {
         let inner = self.inside(scope);
         self.run_block(&found.init, &inner);
-        let id = self.new_branch();
+        let (id, pauses) = (self.new_branch(), self.here.suspends);
         self.here.loops.push(id);
         let guard = found.cond.as_ref().map(|cond| self.eval(cond, &inner).deep_origins()).unwrap_or_default();
         if let Some((pattern, of)) = &found.each {
@@ -263,6 +263,7 @@ impl Engine<'_> {
         });
         self.here.retries -= retries;
         self.here.loops.pop();
+        self.waited_until_free(found, &guard, pauses);
         let ends = self.block(&found.otherwise, &inner) == Flow::Next;
         self.had_behind(found, ways.unwrap_or_default(), &guard, ends, &inner);
         // A loop without a condition ends only by leaving.

@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub(super) depth: u32,
     /// A lock that is held until it ends.
     pub(super) lock: Option<Rc<str>>,
+    /// What a loop has asked for until nobody had it, and the pauses up to then.
+    pub(super) free: Option<(Origins, u32)>,
     /// Lock files that it may go on without, and from where on.
     pub(super) untaken: Vec<(EventId, EventId)>,
     /// What has failed in a `try` that gives a value: what is given instead is known when it returns.
@@ -83,6 +85,7 @@ impl Frame {
             guards: 0,
             depth: 0,
             lock: None,
+            free: None,
             untaken: Vec::new(),
             failed: Vec::new(),
             throws: false,

@@ -106,6 +106,9 @@ impl Engine<'_> {
             let write = Write { whole: true, constant: constant || stamp, stamp, data, ..Write::default() };
             let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
             self.takes_turn(name, value, id);
+            if matches!(value.shape, Shape::Bool(true)) || self.is_turn(value) {
+                self.takes_free(name, span);
+            }
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::absent::if_absent;
 use super::call::Args;
 use super::caught::gives_constant;
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
 use super::instead::Swallowed;
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
-use crate::hir::Span;
+use crate::hir::{Loop, Span};
 use crate::models::Words;
 
 impl Engine<'_> {
@@ -40,6 +41,9 @@ impl Engine<'_> {
             let id = self.emit(What::Write(write), Some(resource), &given, known.span);
             for (_, arg) in known.args {
                 self.takes_turn(&name, arg, id);
+            }
+            if verb == "add" {
+                self.takes_free(&name, known.span);
             }
         }
         for (_, arg) in known.args {
@@ -103,6 +107,28 @@ impl Engine<'_> {
     pub(super) fn takes_turn(&mut self, name: &str, value: &Value, write: EventId) {
         if self.is_turn(value) {
             self.turns.push((name.into(), self.frames.len(), write));
+        }
+    }
+
+    /// `while (taken) await …`: behind it nobody has what it has asked for, until others can run again.
+    pub(super) fn waited_until_free(&mut self, found: &Loop, asked: &Origins, pauses: u32) {
+        let cond = found.cond.as_ref().filter(|_| found.each.is_none() && !self.here.early);
+        let waits = self.here.suspends > pauses && cond.and_then(|cond| if_absent(cond, true)) == Some(false);
+        let free = waits.then(|| (asked.clone(), self.here.suspends));
+        if let (Some(frame), Some(free)) = (self.frames.last_mut(), free) {
+            frame.free = Some(free);
+        }
+    }
+
+    /// It is marked as taken before others can run: a lock of the process.
+    pub(super) fn takes_free(&mut self, name: &str, span: Span) {
+        let is_asked = |asked: &Origins| {
+            let mut of = asked.iter().filter_map(|id| self.event(id)?.resource.as_ref());
+            of.any(|r| r.kind == Kind::Memory && &*r.name == name)
+        };
+        let free = self.frames.last().and_then(|frame| frame.free.as_ref());
+        if free.is_some_and(|(asked, pauses)| *pauses == self.here.suspends && is_asked(asked)) {
+            self.take_turn(name, span);
         }
     }
 
