@@ -97,9 +97,12 @@ impl Engine<'_> {
                 // A call that returns when it is done cannot be left alone.
                 let at_once = words.at_once.iter().any(|end| known.name.ends_with(end.as_str()));
                 let detached = if at_once { std::mem::take(&mut self.here.detached) } else { 0 };
-                self.emit(What::Write(write), resource(), &deps, known.span);
+                let is_asked = write.creates;
+                let id = self.emit(What::Write(write), resource(), &deps, known.span);
                 self.here.detached += detached;
-                Value::unknown(format_args!("{}({path})", known.name))
+                let done = Value::unknown(format_args!("{}({path})", known.name));
+                // Whether it could be made is an answer.
+                if is_asked { done.from(&Origins::one(id)) } else { done }
             }
             // What a library keeps in memory of a file is written back.
             (_, "save") => {

@@ -61,6 +61,15 @@ impl Engine<'_> {
         }
     }
 
+    /// The same of lock files that were there already.
+    pub(super) fn goes_without_files(&mut self, files: &Origins, from: EventId) {
+        for event in self.log_mut().iter_mut().filter(|event| files.contains(event.id) && event.is_made_file()) {
+            if let What::Write(how) = &mut event.what {
+                how.open = how.open.or(Some(from));
+            }
+        }
+    }
+
     /// Whether these were had was asked, and nothing depends on the answer.
     pub(super) fn goes_on(&mut self, asked: &Origins) {
         let is_asked = |event: &&Event| {

@@ -14,14 +14,15 @@ use crate::hir::{Loop, Span};
 use crate::models::Words;
 
 impl Engine<'_> {
-    /// `read().catch(() => [])`: what was read before may have failed.
-    pub(super) fn swallow(&mut self, known: &Known<'_>) {
-        let closure = known.get(&known.model.callback).and_then(|callback| callback.closure().cloned());
+    /// `read().catch(() => [])`, `read().then(parse, () => [])`: what was read before may have failed.
+    pub(super) fn swallow(&mut self, known: &Known<'_>, handler: Option<&Value>) {
+        let closure = handler.and_then(|handler| handler.closure().cloned());
         let Some(closure) = closure.filter(|_| !self.here.early) else { return };
         let Some(function) = self.module(closure.file).functions.get(closure.function) else { return };
         let origins = known.this.map(Value::deep_origins).unwrap_or_default();
         if gives_constant(self.words(), &function.body) {
             self.goes_without(&origins, self.next_id());
+            self.goes_without_files(&origins, self.next_id());
         }
         let Some(instead) = self.instead_by(true, &function.body, &closure.scope) else { return };
         self.swallowed(&origins, Swallowed { from: self.next_id(), instead, mark: None });
