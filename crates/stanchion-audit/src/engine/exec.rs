@@ -127,6 +127,7 @@ impl Engine<'_> {
             }
             StmtKind::Return(value) => {
                 let mut value = value.as_ref().map_or_else(Value::null, |value| self.eval(value, scope));
+                value = self.gives_free(value);
                 self.gives_now(Some(&value));
                 if matches!(value.shape, Shape::Bool(_)) {
                     value = value.from(&self.answers());
@@ -251,11 +252,12 @@ impl Engine<'_> {
             frame.ways.push(Vec::new());
         });
         self.here.retries += retries;
-        let (flow, made) = self.one_arm(id, 0, &guard, |engine| {
+        let (flow, mut made) = self.one_arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
             engine.run_block(&found.step, &inner);
             flow
         });
+        found.cond.iter().for_each(|cond| self.gives_way(&mut made, cond, &guard));
         self.behind(vec![(flow, made)], false);
         let ways = self.frames.last_mut().and_then(|frame| {
             frame.endless -= endless;

@@ -249,7 +249,7 @@ fn is_owner(words: &Words, value: &Value) -> bool {
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.
-fn spelled(tidies: &[String], name: &Rc<str>) -> Rc<str> {
+pub(super) fn spelled(tidies: &[String], name: &Rc<str>) -> Rc<str> {
     if let Some(tidy) = tidies.iter().find(|tidy| name.contains(tidy.as_str())) {
         return spelled(tidies, &name.replace(tidy, "").into());
     }
