@@ -69,6 +69,15 @@ pub(super) struct Chain {
     pub(super) mark: EventId,
 }
 
+/// Memory that a call has lined up promises in.
+pub(super) struct Tail {
+    pub(super) memory: Rc<str>,
+    /// How many calls are open in the one that has done so.
+    pub(super) depth: usize,
+    /// They do something themselves, and do not only wait.
+    pub(super) works: bool,
+}
+
 pub(super) struct AtYield {
     pub(super) body: Rc<[Stmt]>,
     pub(super) bind: Option<Pattern>,
