@@ -58,7 +58,7 @@ pub(crate) struct Type {
     /// How the type is written where variables and fields are declared.
     #[serde(default)]
     pub(crate) written: Vec<String>,
-    /// What any field of it is, unless a call model says more: `prisma.user`.
+    /// What any field of it is, unless a call model says more: `prisma.user`; `.type`: under the field's name alone.
     #[serde(default)]
     pub(crate) members: Option<String>,
     /// It is a lock, and reaches so far.

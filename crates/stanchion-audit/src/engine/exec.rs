@@ -128,6 +128,10 @@ impl Engine<'_> {
             StmtKind::Return(value) => {
                 let mut value = value.as_ref().map_or_else(Value::null, |value| self.eval(value, scope));
                 value = self.gives_free(value);
+                // A statement that was put together is run by the promise that it becomes.
+                if matches!(value.shape, Shape::Query(_)) && self.gives_promise() {
+                    value = self.settled(value, stmt.span);
+                }
                 self.gives_now(Some(&value));
                 if matches!(value.shape, Shape::Bool(_)) {
                     value = value.from(&self.answers());
@@ -215,6 +219,13 @@ impl Engine<'_> {
                 Flow::Next
             }
         }
+    }
+
+    /// Whether the present function gives a promise, whatever it returns.
+    fn gives_promise(&self) -> bool {
+        let frame = self.frames.last().filter(|frame| is_javascript(self.language(frame.file)));
+        let function = frame.and_then(|frame| self.module(frame.file).functions.get(frame.function));
+        function.is_some_and(|function| function.is_async)
     }
 
     pub(super) fn new_branch(&mut self) -> u32 {
