@@ -407,7 +407,7 @@ mod tests {
             let file: File = toml::from_str(text).unwrap();
             let types: Vec<&str> = file.types.iter().map(|kind| kind.name.as_str()).collect();
             let is_type = |kind: &str| {
-                let kind = kind.trim_start_matches('=');
+                let kind = kind.trim_start_matches(['=', '.']);
                 kind.is_empty() || types.contains(&kind) || kind.starts_with("file.")
             };
             for call in &file.call {

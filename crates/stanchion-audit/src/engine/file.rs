@@ -16,6 +16,9 @@ const STATE: &str = "state";
 /// And of one that asks where it is, or what is around it.
 const PLACE: &str = "place";
 
+/// The name of what is in a file, before its path.
+pub(super) const CONTENT: &str = "content of ";
+
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
         let none = Origins::default();
@@ -55,7 +58,7 @@ impl Engine<'_> {
             (_, "read") if matches!(&*path, "0" | "/dev/stdin") => self.input(known),
             (_, "read") => {
                 let id = self.emit(What::READ, resource(), &none, known.span);
-                Value::unknown(format_args!("content of {path}")).from(&Origins::one(id))
+                Value::unknown(format_args!("{CONTENT}{path}")).from(&Origins::one(id))
             }
             // Not the file itself, but what others of its folder, or links, make of its name.
             (_, "check") if known.model.how.as_deref() == Some(PLACE) => {
@@ -231,7 +234,7 @@ impl Engine<'_> {
             }
             _ => {
                 let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
-                Value::unknown(format_args!("content of {}", file.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("{CONTENT}{}", file.name)).from(&Origins::one(id))
             }
         }
     }
