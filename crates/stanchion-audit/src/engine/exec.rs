@@ -7,7 +7,7 @@ use super::again::{is_endless, is_retry};
 use super::assign::fills_only_a_gap;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
-use super::value::{Scope as Vars, Shape, Value};
+use super::value::{Origins, Scope as Vars, Shape, Value};
 use crate::hir::each::each;
 use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
@@ -151,6 +151,7 @@ impl Engine<'_> {
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }
                 self.gives_back_having();
+                self.leaves_loop();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -165,6 +166,7 @@ impl Engine<'_> {
                     self.gives_error(&failed);
                 }
                 self.refuses();
+                self.leaves_loop();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -221,6 +223,14 @@ impl Engine<'_> {
         }
     }
 
+    /// The call ends inside of a loop, because of what was asked there.
+    fn leaves_loop(&mut self) {
+        let asked = self.here.guards.last().cloned().unwrap_or_default();
+        if let Some(frame) = self.frames.last_mut().filter(|frame| !frame.ways.is_empty()) {
+            frame.left_by = frame.left_by.with(&asked);
+        }
+    }
+
     /// Whether the present function gives a promise, whatever it returns.
     fn gives_promise(&self) -> bool {
         let frame = self.frames.last().filter(|frame| is_javascript(self.language(frame.file)));
@@ -258,9 +268,11 @@ impl Engine<'_> {
         }
         let retries = u32::from(is_retry(found));
         let endless = u32::from(is_endless(found));
+        let mut left_before = Origins::default();
         self.frames.last_mut().iter_mut().for_each(|frame| {
             frame.endless += endless;
             frame.ways.push(Vec::new());
+            left_before = std::mem::take(&mut frame.left_by);
         });
         self.here.retries += retries;
         let (flow, mut made) = self.one_arm(id, 0, &guard, |engine| {
@@ -274,8 +286,15 @@ impl Engine<'_> {
             frame.endless -= endless;
             frame.ways.pop()
         });
+        let left = self.frames.last_mut().map(|frame| {
+            let left = frame.left_by.clone();
+            frame.left_by = left.with(&left_before);
+            left
+        });
         self.here.retries -= retries;
         self.here.loops.pop();
+        // Whoever comes behind has found nothing among all of them that would have ended the call.
+        self.here.guards.extend(left.filter(|left| found.each.is_some() && !left.is_empty()));
         self.waited_until_free(found, &guard, pauses);
         let ends = self.block(&found.otherwise, &inner) == Flow::Next;
         self.had_behind(found, ways.unwrap_or_default(), &guard, ends, &inner);

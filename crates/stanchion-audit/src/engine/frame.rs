@@ -30,6 +30,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     /// For each loop around, what was had at every `break` out of it.
     pub(super) ways: Vec<Vec<Origins>>,
+    /// What was asked where it was left inside of the present loop.
+    pub(super) left_by: Origins,
     /// What was had wherever it has given back.
     pub(super) had: Option<Origins>,
     /// Its end is behind a loop that nobody leaves but by returning.
@@ -100,6 +102,7 @@ impl Frame {
             throws: false,
             endless: 0,
             ways: Vec::new(),
+            left_by: Origins::default(),
             had: None,
             unreached: false,
             this,
