@@ -187,7 +187,11 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
             _ => false,
         };
         let reads: Vec<&Event> = reads.filter(looks).filter(same).collect();
-        let Some(read) = reads.iter().max_by_key(|read| read.id) else { continue };
+        let Some(latest) = reads.iter().max_by_key(|read| read.id) else { continue };
+        // What is counted is as new as can be, and the limit was looked at before.
+        let counts = write.deps.contains(latest.id) && case.window(latest, write).is_none();
+        let limit = || reads.iter().filter(|read| write.guards.contains(read.id)).max_by_key(|read| read.id);
+        let Some(read) = (if counts { limit() } else { Some(latest) }) else { continue };
         let between = case.between(read.id, write.id);
         if case.window(read, write).is_none() || read.covered_with(write, Scope::Thread) {
             continue;
