@@ -238,7 +238,10 @@ impl Engine<'_> {
     /// `if (!exists(path)) return path`: a name that nobody had.
     pub(super) fn gives_free(&mut self, path: Value) -> Value {
         let looks = self.said(Says::Absent);
-        match self.file_looked_for(&looks, &path).filter(|_| !self.here.early) {
+        if self.here.early || looks.is_empty() {
+            return path;
+        }
+        match self.file_looked_for(&looks, &path) {
             Some(look) => self.is_free(path, look, self.at),
             None => path,
         }

@@ -206,6 +206,10 @@ impl Engine<'_> {
     /// A call ends: its lock is given back, unless its caller gets the function that does that, or the promise to wait for.
     pub(super) fn turn_ends(&mut self, span: Span) {
         let Some(frame) = self.frames.last_mut() else { return };
+        // Most calls have nothing of all this.
+        if frame.lock.is_none() && self.tails.is_empty() && self.turns.is_empty() {
+            return;
+        }
         let (lock, given) = (frame.lock.take(), frame.returned.clone());
         let depth = self.frames.len();
         let caller = depth.checked_sub(2).and_then(|at| self.frames.get_mut(at)).filter(|frame| frame.lock.is_none());

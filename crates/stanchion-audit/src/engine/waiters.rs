@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::event::{Event, Held, Kind, Scope, What};
 use super::{Engine, EventId};
 
-/// Such locks of one entry point.
-const LOCKS_MOST: usize = 16;
+/// Flags of one entry point that are looked at as such.
+const FLAGS_MOST: usize = 64;
 
 fn memory(event: &Event) -> Option<&Rc<str>> {
     event.resource.as_ref().filter(|r| r.kind == Kind::Memory).map(|r| &r.name)
@@ -20,7 +20,8 @@ impl Engine<'_> {
     /// What is done between the flag and its end has the lock, in whichever way it was had.
     pub(super) fn waited_in_line(&mut self) {
         let flags = self.events.iter().filter(|event| is_flag(event) && !event.guards.is_empty());
-        let regions = flags.filter_map(|taken| self.region_of(taken)).take(LOCKS_MOST);
+        let flags = flags.filter_map(|taken| Some((taken, self.look_at(taken)?))).take(FLAGS_MOST);
+        let regions = flags.filter_map(|(taken, look)| self.region_of(taken, look));
         let regions: Vec<(Rc<str>, EventId, EventId)> = regions.collect();
         for (flag, region, last) in regions {
             let held = Held { lock: format!("turns of {flag}").into(), scope: Scope::Process, region };
@@ -30,12 +31,16 @@ impl Engine<'_> {
         }
     }
 
-    fn region_of(&self, taken: &Event) -> Option<(Rc<str>, EventId, EventId)> {
+    /// The look after which a flag was set before others could run.
+    fn look_at(&self, taken: &Event) -> Option<&Event> {
         let flag = memory(taken)?;
-        // Looked at, and set before others can run.
-        let look = taken.guards.iter().filter_map(|id| self.event(id)).find(|look| {
+        taken.guards.iter().filter_map(|id| self.event(id)).find(|look| {
             matches!(look.what, What::Read { .. }) && memory(look) == Some(flag) && look.suspends == taken.suspends
-        })?;
+        })
+    }
+
+    fn region_of(&self, taken: &Event, look: &Event) -> Option<(Rc<str>, EventId, EventId)> {
+        let flag = memory(taken)?;
         // Where it is set already, one goes to the others who wait.
         let waits = self.events.iter().skip_while(|event| event.id <= look.id).find(|event| {
             matches!(event.what, What::Read { .. })
