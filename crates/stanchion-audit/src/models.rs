@@ -58,7 +58,7 @@ pub(crate) struct Type {
     /// How the type is written where variables and fields are declared.
     #[serde(default)]
     pub(crate) written: Vec<String>,
-    /// What any field of it is, unless a call model says more: `prisma.user`.
+    /// What any field of it is, unless a call model says more: `prisma.user`; `.type`: under the field's name alone.
     #[serde(default)]
     pub(crate) members: Option<String>,
     /// It is a lock, and reaches so far.
@@ -100,6 +100,9 @@ pub(crate) struct Type {
     /// Its tables have no unique keys, and it has no transactions.
     #[serde(default)]
     pub(crate) keyless: bool,
+    /// Its tables are shared no further than this.
+    #[serde(default)]
+    pub(crate) scope: Option<Reach>,
     /// Methods of classes that extend it, and how they are called from outside: `execute = "tool"`.
     #[serde(default)]
     pub(crate) methods: BTreeMap<String, String>,
@@ -404,7 +407,7 @@ mod tests {
             let file: File = toml::from_str(text).unwrap();
             let types: Vec<&str> = file.types.iter().map(|kind| kind.name.as_str()).collect();
             let is_type = |kind: &str| {
-                let kind = kind.trim_start_matches('=');
+                let kind = kind.trim_start_matches(['=', '.']);
                 kind.is_empty() || types.contains(&kind) || kind.starts_with("file.")
             };
             for call in &file.call {

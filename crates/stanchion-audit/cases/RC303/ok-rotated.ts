@@ -1,3 +1,4 @@
+// also: RC301
 // A log that is added to gets another name when it is long: nobody writes a draft, and nothing is emptied.
 import { createWriteStream, type WriteStream } from "node:fs";
 import { rename, stat } from "node:fs/promises";

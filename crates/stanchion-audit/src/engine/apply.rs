@@ -130,7 +130,7 @@ impl Engine<'_> {
             "memory" => self.collection(known, verb),
             "call" => {
                 match known.model.how.as_deref() {
-                    Some("error") => self.swallow(known),
+                    Some("error") => self.swallow(known, known.get(&known.model.callback).as_ref()),
                     Some("each") => {
                         if let Some(all) = self.each_of_few(known) {
                             return all;
@@ -143,6 +143,8 @@ impl Engine<'_> {
             "later" => {
                 let this = known.this.cloned().unwrap_or_else(|| Value::unknown("$given"));
                 let this = self.settled(this, known.span);
+                // What is to be done if it fails.
+                self.swallow(known, known.args.get(1).map(|(_, handler)| handler));
                 let same = (known.model.how.as_deref() == Some("receiver")).then(|| this.clone());
                 let given = || if same.is_some() { Vec::new() } else { vec![(None, this)] };
                 let pass = known.pass.clone().or_else(|| Some(given()));

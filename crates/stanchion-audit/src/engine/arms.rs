@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::Engine;
+use super::absent::if_absent;
+use super::compared::Says;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
+use super::file::spelled;
 use super::frame::Frame;
 use super::memory::COLLECTION;
 use super::name::word;
 use super::undo::Undo;
 use super::value::{Binding, EventId, Fields, Origins, Scope as Vars, Shape, Value};
+use crate::hir::{Expr, ExprKind, Span};
 
 /// Reads of one file's entry points that objects keep from one call to the next.
 const KEPT_MOST: usize = 256;
@@ -204,6 +208,57 @@ impl Engine<'_> {
                 self.changes.push(Change { spot, before });
             }
         }
+    }
+}
+
+impl Engine<'_> {
+    /// A path that is taken gives way to another one: which of the two it is then, the look at the first has decided.
+    pub(super) fn gives_way(&mut self, made: &mut Assigned, cond: &Expr, looks: &Origins) {
+        if self.here.early || !is_if_there(cond) {
+            return;
+        }
+        for (Change { before, .. }, after) in made {
+            let look = before.as_ref().and_then(|before| self.file_looked_for(looks, before));
+            if let Some(look) = look {
+                *after = self.is_free(after.clone(), look, cond.span);
+            }
+        }
+    }
+
+    /// The question whether there is a file under this name.
+    fn file_looked_for(&self, looks: &Origins, path: &Value) -> Option<EventId> {
+        let path = spelled(&self.words().tidies, &path.name);
+        let is_it = |event: &Event| {
+            let file = event.resource.as_ref().filter(|r| r.kind == Kind::File && r.part.is_none());
+            matches!(event.what, What::Check) && file.is_some_and(|r| r.name == path)
+        };
+        looks.iter().find(|id| self.event(*id).is_some_and(is_it))
+    }
+
+    /// `if (!exists(path)) return path`: a name that nobody had.
+    pub(super) fn gives_free(&mut self, path: Value) -> Value {
+        let looks = self.said(Says::Absent);
+        if self.here.early || looks.is_empty() {
+            return path;
+        }
+        match self.file_looked_for(&looks, &path) {
+            Some(look) => self.is_free(path, look, self.at),
+            None => path,
+        }
+    }
+
+    fn is_free(&mut self, path: Value, look: EventId, span: Span) -> Value {
+        let look = Origins::one(look);
+        let next = self.emit(What::Next, None, &look, span);
+        path.from(&look).from(&Origins::one(next))
+    }
+}
+
+/// A condition that holds if what it asks for is there, or that and something else.
+fn is_if_there(cond: &Expr) -> bool {
+    match &cond.kind {
+        ExprKind::Binary { op, left, right } if op == "&&" => is_if_there(left) || is_if_there(right),
+        _ => if_absent(cond, true) == Some(false),
     }
 }
 

@@ -81,7 +81,18 @@ impl Engine<'_> {
             engine.drop_temporary(held, Some(&new));
             new
         });
+        // An object that has been put where others find it is theirs, too.
+        let is_own = new.object().is_some_and(|object| object.class.is_some() && !object.shared);
+        let new = if is_own && self.is_shared_place(place, scope) { new.shared() } else { new };
         new.join(&old).from(&guard)
+    }
+
+    /// Whether others can reach what is put there.
+    fn is_shared_place(&mut self, place: &Pattern, scope: &Rc<Vars>) -> bool {
+        self.here.asking += 1;
+        let there = self.read_pattern(place, scope);
+        self.here.asking -= 1;
+        there.object().is_some_and(|object| object.shared)
     }
 
     pub(super) fn assign(&mut self, pattern: &Pattern, value: &Value, scope: &Rc<Vars>, declares: bool) {
@@ -149,6 +160,10 @@ impl Engine<'_> {
             ExprKind::Index { of, index } => {
                 let found = self.eval(of, scope);
                 let index = self.eval(index, scope);
+                let item = vec![(None, index.clone()), (None, value.clone())];
+                if self.item(&found, "[]=", item, place.span).is_some() {
+                    return;
+                }
                 let field = index.as_text().map_or_else(|| format!("[{}]", index.name), ToOwned::to_owned);
                 self.set_field(&found, &field, value, place.span);
                 // Which entry it is may come from elsewhere.

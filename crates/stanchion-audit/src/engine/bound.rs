@@ -74,7 +74,18 @@ impl Bound {
     /// What is bound by a name; some libraries want it with the mark that it has in the statement.
     fn named(&self, name: &str) -> Option<Value> {
         let marked = |value: &Value| SIGNS.iter().find_map(|sign| value.option(&format!("{sign}{name}")));
-        self.values.iter().find_map(|value| value.option(name).or_else(|| marked(value)))
+        let known = self.values.iter().find_map(|value| value.option(name).or_else(|| marked(value)));
+        known.or_else(|| self.of_whole(name))
+    }
+
+    /// The same where a row that was read is given as a whole, or put into an object with others: `{ ...row, ...changes }`.
+    fn of_whole(&self, name: &str) -> Option<Value> {
+        let is_whole = |value: &&Value| {
+            let holds = value.object().is_some() || self.values.len() == 1 && value.is_vague();
+            holds && !value.origins.is_empty()
+        };
+        let whole = self.values.iter().find(is_whole)?;
+        Some(Value::joined(&[&whole.name, ".", name]).from(&whole.origins))
     }
 
     fn value(&self, operand: &Operand) -> Option<&Value> {

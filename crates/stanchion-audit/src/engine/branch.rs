@@ -73,12 +73,13 @@ impl Engine<'_> {
             around.extend(inner.into_iter().filter(|_| flow == Flow::Next));
             flow
         };
-        let (first, one) = self.either(branch, first_arm, &guard, fails == Some(0), |engine| arm(engine, then));
+        let (first, mut one) = self.either(branch, first_arm, &guard, fails == Some(0), |engine| arm(engine, then));
         self.here.said.truncate(known);
         let after_first = std::mem::replace(&mut self.here.held, held);
         let open_first = std::mem::replace(&mut self.here.transaction, open);
         self.knows(&asked, false);
         let (second, two) = self.either(branch, second_arm, &guard, fails == Some(1), |engine| arm(engine, other));
+        self.gives_way(&mut one, cond, &guard);
         self.behind(vec![(first, one), (second, two)], true);
         self.here.said.truncate(known);
         if (first, second) == (Flow::Next, Flow::Next) {

@@ -263,10 +263,7 @@ impl Engine<'_> {
         (self.here.asking, self.here.deciding) = (asking, deciding);
         self.here.said.truncate(said);
         self.here.depth = depth;
-        let lock = self.frames.last_mut().and_then(|frame| frame.lock.take());
-        if let Some(lock) = lock {
-            self.give_back(&lock, true, site.span);
-        }
+        self.turn_ends(site.span);
         let mut frame = self.frames.pop();
         // What the caller has left out is still to be seen.
         if is_new && frame.as_ref().is_some_and(|frame| frame.decided) {
@@ -274,8 +271,6 @@ impl Engine<'_> {
         }
         self.left_behind(frame.as_mut(), &scope);
         self.gone_on(frame.as_ref());
-        self.tails.retain(|(_, depth)| *depth <= self.frames.len());
-        self.turns.retain(|(_, depth, _)| *depth <= self.frames.len());
         let nothing = frame.as_ref().is_some_and(|frame| frame.nothing);
         let back = frame.and_then(|frame| match frame.yielded {
             Some(each) => Some(Value::of(Shape::List(Rc::from([each])), format_args!("{}()", found.name))),

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::event::Kind;
+use super::file::CONTENT;
 use super::mark::Mark;
 use super::name;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -34,6 +35,8 @@ pub(super) struct Compared {
     /// With `==`, and with anything else.
     equal: Origins,
     other: Origins,
+    /// What was compared with what the caller expects: it is that if the condition holds, and if it does not.
+    expected: [Origins; 2],
 }
 
 /// A condition that was evaluated.
@@ -102,7 +105,9 @@ impl Engine<'_> {
         }
         let Compared { equal, other, .. } = &asked.compared;
         let (equal, other) = if then { (equal, other) } else { (other, equal) };
-        for (says, of) in [(Says::Equals, equal), (Says::Differs, other)] {
+        let [holds, fails] = &asked.compared.expected;
+        let expected = if then { holds } else { fails };
+        for (says, of) in [(Says::Equals, equal), (Says::Equals, expected), (Says::Differs, other)] {
             if !of.is_empty() {
                 self.here.said.push((says, of.clone()));
             }
@@ -130,6 +135,8 @@ impl Engine<'_> {
             // Whether it is older than what the caller has, or has less.
             "<" | "<=" | ">" | ">=" if is_given(right) => left,
             "<" | "<=" | ">" | ">=" if is_given(left) => right,
+            "==" | "!=" if is_given(right) => return self.expects(op, left),
+            "==" | "!=" if is_given(left) => return self.expects(op, right),
             _ => return,
         };
         // What time it is now, an error beside a result, or what kind of thing it is.
@@ -144,6 +151,19 @@ impl Engine<'_> {
             let is_equal = matches!(op, "==" | "in") != self.here.compared.negated;
             let Compared { equal, other, .. } = &mut self.here.compared;
             let side = if is_equal { equal } else { other };
+            *side = side.with(&of);
+        }
+    }
+
+    /// All that was read, or a digest of it, and not one of its fields, is to be what the caller has. Where it is anything
+    /// else nothing was expected.
+    fn expects(&mut self, op: &str, found: &Value) {
+        let is_whole = found.is_vague() && (found.name.ends_with(')') || found.name.starts_with(CONTENT));
+        let of = found.deep_origins();
+        if self.here.deciding > 0 && is_whole && of.iter().count() == 1 {
+            let holds = (op == "==") != self.here.compared.negated;
+            let [equal, other] = &mut self.here.compared.expected;
+            let side = if holds { equal } else { other };
             *side = side.with(&of);
         }
     }

@@ -54,6 +54,9 @@ impl Engine<'_> {
             }
             ExprKind::Index { of, index } => {
                 let (of, index) = (self.eval(of, scope), self.eval(index, scope));
+                if let Some(item) = self.item(&of, "[]", vec![(None, index.clone())], expr.span) {
+                    return item;
+                }
                 if let Some(name) = index.as_text() {
                     return self.member(&of, name, expr.span);
                 }
@@ -268,7 +271,8 @@ impl Engine<'_> {
                 }
                 match kind.and_then(|kind| kind.members.clone()) {
                     Some(member) if !self.models.has(language, api, name) => {
-                        Value::of(Shape::Api(member.as_str().into()), path).from(&of.origins)
+                        let (kind, path) = member.strip_prefix('.').map_or((&*member, &*path), |kind| (kind, name));
+                        Value::of(Shape::Api(kind.into()), path).from(&of.origins)
                     }
                     _ => Value::of(Shape::Method(Rc::new(of.clone()), word(name)), path).from(&of.origins),
                 }

@@ -16,6 +16,9 @@ const STATE: &str = "state";
 /// And of one that asks where it is, or what is around it.
 const PLACE: &str = "place";
 
+/// The name of what is in a file, before its path.
+pub(super) const CONTENT: &str = "content of ";
+
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
         let none = Origins::default();
@@ -55,7 +58,7 @@ impl Engine<'_> {
             (_, "read") if matches!(&*path, "0" | "/dev/stdin") => self.input(known),
             (_, "read") => {
                 let id = self.emit(What::READ, resource(), &none, known.span);
-                Value::unknown(format_args!("content of {path}")).from(&Origins::one(id))
+                Value::unknown(format_args!("{CONTENT}{path}")).from(&Origins::one(id))
             }
             // Not the file itself, but what others of its folder, or links, make of its name.
             (_, "check") if known.model.how.as_deref() == Some(PLACE) => {
@@ -97,9 +100,12 @@ impl Engine<'_> {
                 // A call that returns when it is done cannot be left alone.
                 let at_once = words.at_once.iter().any(|end| known.name.ends_with(end.as_str()));
                 let detached = if at_once { std::mem::take(&mut self.here.detached) } else { 0 };
-                self.emit(What::Write(write), resource(), &deps, known.span);
+                let is_asked = write.creates;
+                let id = self.emit(What::Write(write), resource(), &deps, known.span);
                 self.here.detached += detached;
-                Value::unknown(format_args!("{}({path})", known.name))
+                let done = Value::unknown(format_args!("{}({path})", known.name));
+                // Whether it could be made is an answer.
+                if is_asked { done.from(&Origins::one(id)) } else { done }
             }
             // What a library keeps in memory of a file is written back.
             (_, "save") => {
@@ -228,7 +234,7 @@ impl Engine<'_> {
             }
             _ => {
                 let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
-                Value::unknown(format_args!("content of {}", file.name)).from(&Origins::one(id))
+                Value::unknown(format_args!("{CONTENT}{}", file.name)).from(&Origins::one(id))
             }
         }
     }
@@ -246,7 +252,7 @@ fn is_owner(words: &Words, value: &Value) -> bool {
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.
-fn spelled(tidies: &[String], name: &Rc<str>) -> Rc<str> {
+pub(super) fn spelled(tidies: &[String], name: &Rc<str>) -> Rc<str> {
     if let Some(tidy) = tidies.iter().find(|tidy| name.contains(tidy.as_str())) {
         return spelled(tidies, &name.replace(tidy, "").into());
     }

@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub(super) depth: u32,
     /// A lock that is held until it ends.
     pub(super) lock: Option<Rc<str>>,
+    /// What a loop has asked for until nobody had it, and the pauses up to then.
+    pub(super) free: Option<(Origins, u32)>,
     /// Lock files that it may go on without, and from where on.
     pub(super) untaken: Vec<(EventId, EventId)>,
     /// What has failed in a `try` that gives a value: what is given instead is known when it returns.
@@ -28,6 +30,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     /// For each loop around, what was had at every `break` out of it.
     pub(super) ways: Vec<Vec<Origins>>,
+    /// What was asked where it was left inside of the present loop.
+    pub(super) left_by: Origins,
     /// What was had wherever it has given back.
     pub(super) had: Option<Origins>,
     /// Its end is behind a loop that nobody leaves but by returning.
@@ -67,6 +71,15 @@ pub(super) struct Chain {
     pub(super) mark: EventId,
 }
 
+/// Memory that a call has lined up promises in.
+pub(super) struct Tail {
+    pub(super) memory: Rc<str>,
+    /// How many calls are open in the one that has done so.
+    pub(super) depth: usize,
+    /// They do something themselves, and do not only wait.
+    pub(super) works: bool,
+}
+
 pub(super) struct AtYield {
     pub(super) body: Rc<[Stmt]>,
     pub(super) bind: Option<Pattern>,
@@ -83,11 +96,13 @@ impl Frame {
             guards: 0,
             depth: 0,
             lock: None,
+            free: None,
             untaken: Vec::new(),
             failed: Vec::new(),
             throws: false,
             endless: 0,
             ways: Vec::new(),
+            left_by: Origins::default(),
             had: None,
             unreached: false,
             this,

@@ -3,10 +3,12 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::bound::Bound;
 use super::event::{Acquire, Event, Held, Kind, Scope, What};
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
 use crate::hir::Span;
+use crate::sql::{LockAction, LockKind, Statement};
 
 /// Lock files of one entry point.
 const LOCK_FILES_MOST: usize = 16;
@@ -59,6 +61,15 @@ impl Engine<'_> {
         }
     }
 
+    /// The same of lock files that were there already.
+    pub(super) fn goes_without_files(&mut self, files: &Origins, from: EventId) {
+        for event in self.log_mut().iter_mut().filter(|event| files.contains(event.id) && event.is_made_file()) {
+            if let What::Write(how) = &mut event.what {
+                how.open = how.open.or(Some(from));
+            }
+        }
+    }
+
     /// Whether these were had was asked, and nothing depends on the answer.
     pub(super) fn goes_on(&mut self, asked: &Origins) {
         let is_asked = |event: &&Event| {
@@ -93,6 +104,28 @@ impl Engine<'_> {
             let held = Held { lock, scope: Scope::Host, region };
             for event in self.events.iter_mut().filter(|event| event.id > region && event.id < last) {
                 event.held = event.held.iter().cloned().chain([held.clone()]).collect();
+            }
+        }
+    }
+
+    /// Locks that the database keeps for the session or transaction that a statement runs in.
+    pub(super) fn advisory_locks(&mut self, statement: &Statement, bound: &Bound, pooled: bool, span: Span) {
+        for lock in &statement.locks {
+            let name: Rc<str> =
+                format!("advisory {}", lock.key.iter().map(|key| bound.name(key)).collect::<Vec<_>>().join(",")).into();
+            match lock.action {
+                LockAction::Lock | LockAction::TryLock => {
+                    let structured = lock.kind == LockKind::Transaction;
+                    let acquire = Acquire {
+                        scope: Scope::Cluster,
+                        structured,
+                        pooled: pooled && !structured,
+                        session: !structured,
+                        ..Acquire::of(name)
+                    };
+                    self.take(acquire, &Origins::default(), span);
+                }
+                LockAction::Unlock | LockAction::UnlockAll => self.give_back(&name, true, span),
             }
         }
     }

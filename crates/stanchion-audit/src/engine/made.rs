@@ -162,6 +162,14 @@ impl Engine<'_> {
         self.call_unknown(&callee, args, span)
     }
 
+    /// `store[key]` and `store[key] = value`, where the models know what that does.
+    pub(super) fn item(&mut self, of: &Value, does: &str, args: Args, span: Span) -> Option<Value> {
+        let (models, language) = (self.models, self.language(self.file()));
+        let kind = of.kind()?;
+        let model = models.call(language, kind, does)?;
+        Some(self.apply(&Known { model, this: Some(of), args: &args, name: does, span, pass: None }, kind))
+    }
+
     /// A method that a model describes, of the type of what it is called on or of anything.
     fn known_method(&mut self, of: &Value, name: &str, args: &Args, span: Span) -> Option<Value> {
         let language = self.language(self.file());

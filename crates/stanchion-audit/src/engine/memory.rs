@@ -98,7 +98,11 @@ impl Engine<'_> {
         self.made.remove(&value.name);
         self.chained(name, &value.deep_origins());
         if is_data(value) || is_made(value) {
-            let constant = matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Num(_) | Shape::Str(_));
+            let constant = match value.shape {
+                // One more than it was, where that is known.
+                Shape::Num(_) => value.origins.is_empty(),
+                _ => matches!(value.shape, Shape::Bool(_) | Shape::Null | Shape::Str(_)),
+            };
             // When it was done, or under which number, is no more than a flag.
             let stamp = Mark::Unique.begins(&value.name) && value.deep_origins().is_empty();
             let timed = || self.here.conditions.iter().any(|around| is_time(&around.text));
@@ -106,6 +110,9 @@ impl Engine<'_> {
             let write = Write { whole: true, constant: constant || stamp, stamp, data, ..Write::default() };
             let id = self.memory_event(What::Write(write), name, &value.deep_origins(), span);
             self.takes_turn(name, value, id);
+            if matches!(value.shape, Shape::Bool(true)) || self.is_turn(value) {
+                self.takes_free(name, span);
+            }
         }
     }
 }

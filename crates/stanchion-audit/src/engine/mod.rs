@@ -56,6 +56,7 @@ mod table;
 mod trace;
 mod undo;
 mod value;
+mod waiters;
 mod with;
 mod wrap;
 
@@ -70,7 +71,7 @@ pub(crate) use self::condition::is_identity;
 use self::event::same_or_new;
 pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Write};
 pub(crate) use self::fields::Made;
-use self::frame::{AtYield, Chain, Frame};
+use self::frame::{AtYield, Chain, Frame, Tail};
 pub(crate) use self::instead::Instead;
 pub(crate) use self::mark::{Mark, plain};
 use self::trace::EARLY;
@@ -141,8 +142,8 @@ pub(crate) struct Engine<'p> {
     made: BTreeMap<Rc<str>, (usize, FunctionId)>,
     /// Work that was put behind a promise: what it waits for, its events, and the mark of its result.
     chains: Vec<Chain>,
-    /// Memory that promises are lined up in, and the calls that have done so.
-    tails: Vec<(Rc<str>, usize)>,
+    /// Memory that promises are lined up in.
+    tails: Vec<Tail>,
     /// The same where the next one waits for a promise of our own, with the write that put it there.
     turns: Vec<(Rc<str>, usize, EventId)>,
     /// What the last statement on a connection gave.

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use super::Engine;
 use super::bound::{Bound, by_version, parts, raised};
 use super::condition::is_identity;
-use super::event::{Acquire, Event, Kind, Resource, Scope, What, Write};
+use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::query::{self, Query};
 use super::value::{EventId, Origins, Shape, Value};
-use crate::models::Which;
-use crate::sql::{self, BeginMode, Isolation, LockAction, LockKind, OnConflict, Operator, Statement, Verb};
+use crate::models::{Reach, Which};
+use crate::sql::{self, BeginMode, Isolation, OnConflict, Operator, Statement, Verb};
 
 /// Values of one statement.
 const BOUND_MOST: usize = 256;
@@ -162,6 +162,7 @@ impl Engine<'_> {
         let pooled = found.is_some_and(|kind| kind.pools);
         let alone = self.here.transaction.is_none() && !on.is_some_and(|on| self.is_of_caller(on));
         let anywhere = pooled || alone && found.is_some_and(|kind| kind.has_pool);
+        let shared = found.and_then(|kind| kind.scope).map_or(Scope::Cluster, Reach::scope);
         // What goes through the pool itself is not part of a transaction on one of its connections.
         let outer = self.here.transaction;
         if pooled && self.here.connection.is_some() && self.here.connection.as_ref() != on.map(|on| &on.name) {
@@ -181,7 +182,7 @@ impl Engine<'_> {
             if (statement.for_update || statement.for_share) && on.is_some_and(|on| self.is_of_caller(on)) {
                 self.presumed(known.span);
             }
-            origins = origins.with(&self.statement_runs(statement, &bound, anywhere, known));
+            origins = origins.with(&self.statement_runs(statement, &bound, anywhere, shared, known));
         }
         if self.here.transaction == inside {
             self.here.transaction = outer;
@@ -195,30 +196,21 @@ impl Engine<'_> {
         Value::unknown(format_args!("rows of {}", text.name.replace('.', " "))).from(&origins)
     }
 
-    fn statement_runs(&mut self, statement: &Statement, bound: &Bound, pooled: bool, known: &Known<'_>) -> Origins {
+    /// `pooled`: on any connection of a pool; `scope`: how far the tables are shared.
+    fn statement_runs(
+        &mut self,
+        statement: &Statement,
+        bound: &Bound,
+        pooled: bool,
+        scope: Scope,
+        known: &Known<'_>,
+    ) -> Origins {
         let span = known.span;
-        for lock in &statement.locks {
-            let name: Rc<str> =
-                format!("advisory {}", lock.key.iter().map(|key| bound.name(key)).collect::<Vec<_>>().join(",")).into();
-            match lock.action {
-                LockAction::Lock | LockAction::TryLock => {
-                    let structured = lock.kind == LockKind::Transaction;
-                    let acquire = Acquire {
-                        scope: Scope::Cluster,
-                        structured,
-                        pooled: pooled && !structured,
-                        session: !structured,
-                        ..Acquire::of(name)
-                    };
-                    self.take(acquire, &Origins::default(), span);
-                }
-                LockAction::Unlock | LockAction::UnlockAll => self.give_back(&name, true, span),
-            }
-        }
+        self.advisory_locks(statement, bound, pooled, span);
         let table = statement.tables.first().map_or("?", String::as_str);
         let table: Rc<str> = table.into();
         let part = self.part_of(statement, bound);
-        let resource = Resource { kind: Kind::Table, name: table, part, scope: Scope::Cluster };
+        let resource = Resource { kind: Kind::Table, name: table, part, scope };
         let deps = bound.deps(statement);
         let columns: Vec<Rc<str>> = statement.set.iter().map(|set| set.column.as_str().into()).collect();
         let write = match statement.verb {

@@ -171,6 +171,7 @@ impl Engine<'_> {
         }
         self.frames = frames;
         self.lock_files();
+        self.waited_in_line();
         self.keep();
         self.here = outer;
         self.scopes.retain(|scope| scope.strong_count() > 0);

@@ -65,6 +65,11 @@ impl Trace {
         &self.events
     }
 
+    /// What was done before any entry point ran, by all files that were loaded so far.
+    pub(crate) fn loaded(&self) -> &[Event] {
+        &self.early
+    }
+
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
         match id.checked_sub(EARLY) {
             Some(early) => self.early.get(early as usize),

@@ -121,17 +121,23 @@ fn is_step(case: &Case<'_>) -> bool {
     step.class.is_some() && others.filter(|other| other.name != "constructor").any(calls)
 }
 
-/// Something is read only if memory does not have it, and stays there: the memory's read.
+/// Something is read only if memory does not have it, or a flag there is not set yet, and stays there: the memory's read.
 fn kept_once<'a>(case: &'a Case<'_>, read: &Event) -> Option<&'a Event> {
-    let looked = read.guards.iter().filter_map(|id| case.trace.event(id));
-    let mut looked = looked.filter(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory));
+    let of_memory = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory);
+    let writes = || case.events().iter().filter(of_memory).filter(|e| matches!(e.what, What::Write(_)));
+    let looked = read.guards.iter().filter_map(|id| case.trace.event(id)).filter(of_memory);
+    let is_kept = || writes().any(|e| e.deps.contains(read.id));
+    let mut looked = looked.peekable();
+    // Mostly nothing was asked.
+    if looked.peek().is_none() || !is_kept() {
+        return None;
+    }
     looked.find(|look| {
-        case.events().iter().any(|e| {
-            matches!(e.what, What::Write(_))
-                && e.deps.contains(read.id)
-                && e.resource.is_some()
-                && e.resource == look.resource
-        })
+        let of_it = |e: &&Event| e.resource == look.resource;
+        let mut sets = writes().filter(of_it).peekable();
+        // Who has just made sure that it is read anew has not kept it.
+        let anew = sets.peek().is_some_and(|first| first.id < look.id);
+        sets.any(|e| e.deps.contains(read.id) || !anew && e.id > look.id && e.meets(read))
     })
 }
 

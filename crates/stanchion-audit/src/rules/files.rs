@@ -15,6 +15,14 @@ pub(super) fn check_then_act(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if how.creates || how.relative || how.deletes || how.empties || is_of_new_row(case, how) {
             continue;
         }
+        if let Some(look) = free_name(case, write, how) {
+            let text = (
+                "a name is looked for that no file has, and it is written later",
+                "another process or task can find the same name free in between: the second one overwrites the first",
+            );
+            hits.push(case.pair("RC301", look, write, text));
+            continue;
+        }
         if let Some(listed) = next_name(case, write, how) {
             let text = (
                 "a file is named by what its folder holds, and written later",
@@ -69,7 +77,8 @@ fn next_name<'a>(case: &'a Case<'_>, write: &Event, how: &Write) -> Option<&'a E
     let events = || how.named.iter().filter_map(|id| case.trace.event(id)).filter(|e| e.meets(write));
     let next = events().find(|e| matches!(e.what, What::Next))?;
     let path = &write.resource.as_ref()?.name;
-    let listed = events().filter(|e| next.deps.contains(e.id) && e.loops.len() >= write.loops.len()).find(|e| {
+    let lists = |e: &&Event| matches!(e.what, What::List) && next.deps.contains(e.id);
+    let listed = events().filter(|e| lists(e) && e.loops.len() >= write.loops.len()).find(|e| {
         let folder = e.resource.as_ref().map_or("", |r| &*r.name);
         let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
         name.is_some_and(|name| is_one_name(name) && !Mark::Unique.is_in(name))
@@ -79,6 +88,20 @@ fn next_name<'a>(case: &'a Case<'_>, write: &Event, how: &Write) -> Option<&'a E
     let alone =
         case.between(listed.id, write.id).iter().any(is_made) || listed.covered_with(write, case.needed(Scope::Host));
     (!alone).then_some(listed)
+}
+
+/// The look that has found the name free, or had another one taken instead.
+fn free_name<'a>(case: &'a Case<'_>, write: &Event, how: &Write) -> Option<&'a Event> {
+    let events = || how.named.iter().filter_map(|id| case.trace.event(id)).filter(|e| e.meets(write));
+    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let path = &write.resource.as_ref()?.name;
+    let beside = |e: &Event| e.resource.as_ref().is_some_and(|r| folder(&r.name) == folder(path));
+    let looks = events().filter(|e| matches!(e.what, What::Next)).flat_map(|next| next.deps.iter());
+    let look = looks.filter_map(|id| case.trace.event(id)).find(|e| matches!(e.what, What::Check) && beside(e))?;
+    let is_made = |e: &Event| e.is_made_file() && e.resource.as_ref().is_some_and(|r| path.starts_with(&*r.name));
+    let alone =
+        case.between(look.id, write.id).iter().any(is_made) || look.covered_with(write, case.needed(Scope::Host));
+    (!alone).then_some(look)
 }
 
 /// No folder in it, whatever its parts were computed from.
@@ -187,7 +210,7 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let inside = case.window(written, write).is_some() || case.is_parallel(write);
-        if !inside && case.needed(Scope::Host) <= Scope::Process && case.facts.alone {
+        if !inside && case.is_ours_alone(Scope::Host) {
             continue;
         }
         let text = (

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Resource, Scope, What, Write, is_identity};
+use crate::engine::{Event, Kind, Resource, What, Write, is_identity};
 
 /// Whoever wants the value, too, keeps it for the next time: it does not matter who sets it.
 fn is_cached(case: &Case<'_>, key: &Resource) -> bool {
@@ -66,7 +66,8 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if case.facts.schema.is_unique(&resource.name, &columns) && !case.events().iter().any(acts) {
             continue;
         }
-        if check.covered_with(write, case.needed(resource.scope)) {
+        let alone = case.is_ours_alone(resource.scope) && !case.is_parallel(write);
+        if check.covered_with(write, case.needed(resource.scope)) || alone && case.window(check, write).is_none() {
             continue;
         }
         // Whoever removes what was there and inserts it anew does not care which of them.
@@ -120,7 +121,7 @@ pub(super) fn put_anew(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && !case.trace.is_later(e, write)
         };
         let Some(removed) = case.between(0, write.id).iter().rev().find(removes) else { continue };
-        let alone = case.needed(resource.scope) <= Scope::Process && case.facts.alone;
+        let alone = case.is_ours_alone(resource.scope);
         if removed.covered_with(write, case.needed(resource.scope)) || alone && case.window(removed, write).is_none() {
             continue;
         }

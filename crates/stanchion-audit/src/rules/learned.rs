@@ -20,11 +20,22 @@ pub(crate) struct Learned {
     written: BTreeMap<(Option<usize>, String), BTreeSet<Option<Site>>>,
     /// Fields of one object: the path of a file, and what was read from it when the object was made.
     kept: BTreeMap<(String, String), Site>,
+    /// How much of what was done at the start is known.
+    loaded: usize,
 }
 
 impl Learned {
     /// What a trace says to others.
     pub(crate) fn learn(&mut self, trace: &Trace, is_test: impl Fn(usize) -> bool) {
+        // What is read at the start is read by whoever starts meanwhile.
+        for event in trace.loaded().get(self.loaded..).unwrap_or_default() {
+            let file = event.resource.as_ref().filter(|r| r.kind == Kind::File);
+            if let (What::Read { .. }, Some(r)) = (&event.what, file) {
+                let read = if is_test(event.site.file) { &mut self.tested } else { &mut self.read };
+                read.insert(known_in(&r.name, event.site.file));
+            }
+        }
+        self.loaded = trace.loaded().len();
         for event in trace.events() {
             match &event.what {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),

@@ -132,7 +132,7 @@ pub(super) fn by_locks(case: &Case<'_>, code: &'static str, read: &Event, write:
         return Some(Hit { sure: 2, ..case.pair("RC105", read, write, (message, why)) });
     }
     let inside = case.is_parallel(write) || case.window(read, write).is_some();
-    if !inside && needed <= Scope::Process && case.facts.alone {
+    if !inside && case.is_ours_alone(shared) {
         // One process that never pauses in between is alone.
         return None;
     }
@@ -187,7 +187,11 @@ pub(super) fn memory(case: &Case<'_>, hits: &mut Vec<Hit>) {
             _ => false,
         };
         let reads: Vec<&Event> = reads.filter(looks).filter(same).collect();
-        let Some(read) = reads.iter().max_by_key(|read| read.id) else { continue };
+        let Some(latest) = reads.iter().max_by_key(|read| read.id) else { continue };
+        // What is counted is as new as can be, and the limit was looked at before.
+        let counts = write.deps.contains(latest.id) && case.window(latest, write).is_none();
+        let limit = || reads.iter().filter(|read| write.guards.contains(read.id)).max_by_key(|read| read.id);
+        let Some(read) = (if counts { limit() } else { Some(latest) }) else { continue };
         let between = case.between(read.id, write.id);
         if case.window(read, write).is_none() || read.covered_with(write, Scope::Thread) {
             continue;

@@ -1,5 +1,6 @@
 //! The rules: each judges a trace.
 
+mod aside;
 mod content;
 mod fencing;
 mod files;
@@ -67,8 +68,10 @@ const RULES: &[Rule] = &[
     content::of_its_maker,
     saved::snapshot,
     files::check_then_act,
+    aside::rotated,
     files::non_atomic_write,
     files::fixed_temp_name,
+    aside::scratch,
     files::error_as_empty,
     locks::without_ttl,
     locks::not_released,
@@ -227,6 +230,11 @@ impl Case<'_> {
     /// How far a lock has to reach to protect this.
     fn needed(&self, shared: Scope) -> Scope {
         shared.min(self.facts.deployment)
+    }
+
+    /// Whether no other process has what is shared so far.
+    fn is_ours_alone(&self, shared: Scope) -> bool {
+        shared <= Scope::Process || self.facts.alone && self.needed(shared) <= Scope::Process
     }
 }
 

@@ -166,6 +166,12 @@ pub(super) fn fail_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// A file in a folder.
+fn is_inside(file: &Resource, folder: &Event) -> bool {
+    let folder = folder.resource.as_ref().map_or("", |r| &*r.name);
+    file.name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The same with a file that is made if there is none, and removed in the end.
 fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for taken in case.events() {
@@ -174,8 +180,11 @@ fn lock_file_open(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let inside = |e: &&Event| e.id >= *from && !e.handler && e.held.iter().any(|held| held.region == taken.id);
         let acts = |e: &&Event| {
             let lasting = e.resource.as_ref().is_some_and(|r| r.kind != Kind::Memory) && e.resource != taken.resource;
-            let is_own = e.resource.as_ref().is_some_and(|r| Mark::Unique.is_in(&r.name));
-            lasting && !is_own && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
+            // A folder that is made is no lock for what is put into it.
+            let of_its_own = |r: &Resource| Mark::Unique.is_in(&r.name) || is_inside(r, taken);
+            lasting
+                && !e.resource.as_ref().is_some_and(of_its_own)
+                && matches!(&e.what, What::Write(how) if !how.compares && !how.creates && !how.deletes)
         };
         let Some(write) = case.events().iter().filter(inside).find(acts).filter(|_| !is_own) else { continue };
         // Who has tried anew meanwhile has another answer.
