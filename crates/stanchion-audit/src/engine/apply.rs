@@ -260,7 +260,7 @@ impl Engine<'_> {
     /// A script that is fed by somebody: its own code is an entry point.
     pub(super) fn input(&mut self, known: &Known<'_>) -> Value {
         if let Some((_, last)) = known.args.last().filter(|(_, last)| last.closure().is_some()) {
-            self.register(Entry::Hook, "input", last, BTreeMap::new(), known.span);
+            self.register(Entry::Hook, "input", last, BTreeMap::new(), None, known.span);
         }
         if self.here.early
             && let Some(frame) = self.frames.first().filter(|frame| frame.function == 0)
@@ -270,7 +270,7 @@ impl Engine<'_> {
             let closure = Closure { file, function: 0, scope, this: None };
             let handler = Value::of(Shape::Func(Rc::new(closure)), "script");
             if !self.roots.iter().any(|root| root.function.file == file && root.function.function == 0) {
-                self.register(Entry::Hook, "script", &handler, BTreeMap::new(), known.span);
+                self.register(Entry::Hook, "script", &handler, BTreeMap::new(), None, known.span);
             }
         }
         self.result(known)
@@ -283,16 +283,16 @@ impl Engine<'_> {
             // Often the last function among the arguments, whatever stands before it.
             handler = known.args.iter().rev().map(|(_, arg)| arg.clone()).find(|arg| arg.closure().is_some());
         }
-        let hints = hints(known.args);
+        let (hints, part) = (hints(known.args), self.server_part(&name));
         if let Some(handler) = handler {
-            self.register(entry, &name, &handler, hints, known.span);
+            self.register(entry, &name, &handler, hints, part, known.span);
             return self.result(known);
         }
         // Or they stand in an object beside what describes them.
         for object in known.args.iter().filter_map(|(_, arg)| arg.object()) {
             let fields: Vec<Value> = object.fields.borrow().values().cloned().collect();
             for handler in fields.iter().filter(|field| field.closure().is_some()) {
-                self.register(entry, &name, handler, hints.clone(), known.span);
+                self.register(entry, &name, handler, hints.clone(), part, known.span);
             }
         }
         self.result(known)

@@ -52,6 +52,7 @@ impl Engine<'_> {
     /// A method of one of several objects.
     pub(super) fn call_one_of(&mut self, several: &[Value], args: &Args, span: Span) -> Value {
         let branch = self.new_branch();
+        self.names_chosen(several, branch);
         let mut back: Option<Value> = None;
         for (index, one) in several.iter().enumerate() {
             let arm = u16::try_from(index).unwrap_or(u16::MAX);

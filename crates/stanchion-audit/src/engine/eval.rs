@@ -58,7 +58,10 @@ impl Engine<'_> {
                     return self.member(&of, name, expr.span);
                 }
                 match any_function(&of, &index.origins) {
-                    Some(one) => one,
+                    Some(one) => {
+                        self.names_table(&of, &index, &one);
+                        one
+                    }
                     None => self.entry(&of, &index, expr.span),
                 }
             }
@@ -115,6 +118,7 @@ impl Engine<'_> {
                 }
                 let guard = asked.deep_origins();
                 let branch = self.new_branch();
+                self.names_arms(&asked.name, branch, 0);
                 let first = self.arm(branch, 0, &guard, |engine| engine.eval(then, scope));
                 let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
                 second.join(&first).from(&guard)

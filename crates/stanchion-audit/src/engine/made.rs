@@ -136,6 +136,7 @@ impl Engine<'_> {
         if let ("get", Some((_, key))) = (name, args.first())
             && let Some(one) = any_function(of, &key.origins)
         {
+            self.names_table(of, key, &one);
             return one;
         }
         if let Shape::Api(kind) = &of.shape

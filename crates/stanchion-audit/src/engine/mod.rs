@@ -33,6 +33,7 @@ mod import;
 mod instead;
 mod key;
 mod known;
+mod listed;
 mod listing;
 mod load;
 mod lock;
@@ -72,6 +73,7 @@ pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Wri
 pub(crate) use self::fields::Made;
 use self::frame::{AtYield, Chain, Frame};
 pub(crate) use self::instead::Instead;
+use self::listed::Named;
 pub(crate) use self::mark::{Mark, plain};
 use self::trace::EARLY;
 pub(crate) use self::trace::{Entry, Root, Trace};
@@ -163,6 +165,8 @@ pub(crate) struct Engine<'p> {
     given: Option<constants::Given>,
     /// Where the call that comes next stands, if nobody uses its answer.
     told: Option<Span>,
+    /// Which arms only some names of tools lead to.
+    named: Named,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -259,6 +263,7 @@ impl<'p> Engine<'p> {
             kept: Vec::new(),
             given: None,
             told: None,
+            named: Named::default(),
             here: Here::default(),
             frames: Vec::new(),
         }

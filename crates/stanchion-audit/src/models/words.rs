@@ -119,6 +119,9 @@ pub(crate) struct Words {
     /// Methods of functions: one with its receiver, and a call with one.
     pub(crate) binds: Vec<String>,
     pub(crate) calls: Vec<String>,
+    /// What a low-level server lists its tools for, and what it runs them for.
+    pub(crate) lists: Vec<String>,
+    pub(crate) runs: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -183,6 +186,8 @@ impl Words {
             (&mut self.elsewhere, &more.elsewhere),
             (&mut self.binds, &more.binds),
             (&mut self.calls, &more.calls),
+            (&mut self.lists, &more.lists),
+            (&mut self.runs, &more.runs),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

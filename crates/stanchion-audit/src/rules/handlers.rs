@@ -1,7 +1,9 @@
 //! RC406, RC407: handlers.
 
+use std::collections::BTreeMap;
+
 use super::{Case, Hit};
-use crate::engine::{Entry, Event, Kind, Scope, What};
+use crate::engine::{Entry, Event, Kind, Scope, Site, What};
 
 /// RC406: every copy of the program does it.
 pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -72,8 +74,25 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
     if root.entry != Entry::Tool {
         return;
     }
-    let hint = |name: &str| root.hints.get(name) == Some(&true);
-    let found = case.events().iter().find(|event| {
+    contradicts(case, &root.name, root.site, &root.hints, &|_| true, hits);
+    for tool in &case.trace.tools {
+        contradicts(case, &tool.name, tool.site, &tool.hints, &|event| case.trace.is_of(&tool.name, event), hits);
+    }
+}
+
+fn contradicts(
+    case: &Case<'_>,
+    name: &str,
+    said_at: Site,
+    hints: &BTreeMap<&'static str, bool>,
+    is_of: &dyn Fn(&Event) -> bool,
+    hits: &mut Vec<Hit>,
+) {
+    let hint = |name: &str| hints.get(name) == Some(&true);
+    if !hint("readOnlyHint") && !hint("idempotentHint") {
+        return;
+    }
+    let does = |event: &Event| {
         let lasting = event.resource.as_ref().is_none_or(|r| r.kind != Kind::Memory);
         match &event.what {
             What::Write(how) if lasting => {
@@ -84,8 +103,8 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
             What::Effect(effect) if !effect.safe => hint("readOnlyHint") || hint("idempotentHint") && !effect.repeats(),
             _ => false,
         }
-    });
-    let Some(found) = found else { return };
+    };
+    let Some(found) = case.events().iter().find(|event| does(event) && is_of(event)) else { return };
     // What is added to a file may be a log, and many services are asked by a POST.
     let is_doubtful = match &found.what {
         What::Write(how) => how.relative && found.resource.as_ref().is_some_and(|r| r.kind == Kind::File),
@@ -97,7 +116,7 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
         format!("the tool says {said}, and its handler does otherwise"),
         "clients repeat calls, or run them side by side, because of the hint",
     );
-    let (read, resource, sure) = (Some(root.site), root.name.to_string(), u8::from(!is_doubtful));
+    let (read, resource, sure) = (Some(said_at), name.to_owned(), u8::from(!is_doubtful));
     hits.push(Hit { read, resource, scope: Scope::Cluster, sure, ..case.hit("RC407", found, text) });
 }
 
@@ -106,7 +125,7 @@ pub(super) fn hints_contradict(case: &Case<'_>, hits: &mut Vec<Hit>) {
 fn is_replaced(case: &Case<'_>, insert: &Event) -> bool {
     let What::Write(new) = &insert.what else { return false };
     let before = case.between(0, insert.id).iter().rev();
-    let mut before = before.filter(|e| matches!(e.what, What::Write(_)) && e.site != insert.site);
+    let mut before = before.filter(|e| matches!(e.what, What::Write(_)) && e.site != insert.site && e.meets(insert));
     before.next().is_some_and(|old| {
         let What::Write(how) = &old.what else { return false };
         let updated = how.whole && !how.columns.is_empty() && how.columns.iter().all(|c| new.columns.contains(c));
