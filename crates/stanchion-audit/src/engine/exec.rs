@@ -225,6 +225,7 @@ impl Engine<'_> {
         let inner = self.inside(scope);
         self.run_block(&found.init, &inner);
         let id = self.new_branch();
+        let first = self.log().len();
         self.here.loops.push(id);
         let guard = found.cond.as_ref().map(|cond| self.eval(cond, &inner).deep_origins()).unwrap_or_default();
         if let Some((pattern, of)) = &found.each {
@@ -262,6 +263,7 @@ impl Engine<'_> {
             frame.ways.pop()
         });
         self.here.retries -= retries;
+        self.ticks_with(found, first);
         self.here.loops.pop();
         let ends = self.block(&found.otherwise, &inner) == Flow::Next;
         self.had_behind(found, ways.unwrap_or_default(), &guard, ends, &inner);

@@ -45,6 +45,7 @@ mod name;
 mod nothing;
 mod object;
 mod params;
+mod periodic;
 mod promise;
 mod query;
 mod receiver;

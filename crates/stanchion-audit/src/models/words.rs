@@ -122,6 +122,8 @@ pub(crate) struct Words {
     /// What a low-level server lists its tools for, and what it runs them for.
     pub(crate) lists: Vec<String>,
     pub(crate) runs: Vec<String>,
+    /// Methods that tell whether the end was asked for.
+    pub(crate) stops: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -188,6 +190,7 @@ impl Words {
             (&mut self.calls, &more.calls),
             (&mut self.lists, &more.lists),
             (&mut self.runs, &more.runs),
+            (&mut self.stops, &more.stops),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

@@ -1,21 +1,27 @@
 //! RC406, RC407: handlers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Case, Hit};
-use crate::engine::{Entry, Event, Kind, Scope, Site, What};
+use crate::engine::{Entry, Event, EventId, Kind, Scope, Site, What};
 
 /// RC406: every copy of the program does it.
 pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
     if case.facts.deployment < Scope::Host {
         return;
     }
-    let is_timer = case.trace.root.entry == Entry::Timer;
+    let root = &case.trace.root;
+    let is_timer = root.entry == Entry::Timer;
+    let clocks: Vec<&Event> = case.events().iter().filter(|e| matches!(e.what, What::Ticks)).collect();
+    if !is_timer && clocks.is_empty() {
+        return;
+    }
+    let used: BTreeSet<EventId> = case.events().iter().flat_map(|e| e.deps.iter().chain(e.guards.iter())).collect();
     let clock = |event: &Event| {
-        let mut clocks = case.events().iter().filter(|e| matches!(e.what, What::Ticks));
-        clocks.find(|clock| clock.loops.last().is_some_and(|around| event.loops.contains(around))).map(|e| e.site)
+        let goes_around = |clock: &&&Event| clock.loops.last().is_some_and(|around| event.loops.contains(around));
+        clocks.iter().find(goes_around).map(|clock| clock.site)
     };
-    let does = case.events().iter().filter(|event| is_timer || clock(event).is_some()).find(|event| {
+    let does = |event: &Event| {
         if case.facts.deployment < Scope::Cluster {
             return takes_from_store(case, event);
         }
@@ -26,12 +32,37 @@ pub(super) fn timer_without_leader(case: &Case<'_>, hits: &mut Vec<Hit>) {
             What::Effect(effect) => !effect.safe && !effect.keyed,
             _ => false,
         };
-        acts && event.held.iter().all(|held| held.scope < Scope::Cluster)
-    });
-    let Some(does) = does else { return };
-    let text = ("a timer runs in every copy of the program", format!("each copy does it, and {}", case.facts.because));
-    let (read, resource) = (clock(does).or(Some(case.trace.root.site)), case.trace.root.name.to_string());
-    hits.push(Hit { read, resource, scope: Scope::Cluster, ..case.hit("RC406", does, text) });
+        // Rows and entries that a write gives back are its caller's alone from then on.
+        let claims = matches!(event.what, What::Write(_)) && used.contains(&event.id);
+        acts && !claims && event.held.iter().all(|held| held.scope < Scope::Cluster) && !is_own(case, event)
+    };
+    // What each of them does first: an entry point may start several.
+    let mut seen: BTreeSet<Option<Site>> = BTreeSet::new();
+    for event in case.events() {
+        let by = clock(event);
+        if by.is_none() && !is_timer || seen.contains(&by) || !does(event) {
+            continue;
+        }
+        seen.insert(by);
+        let why = format!("each copy does it, and {}", case.facts.because);
+        let (read, resource) = (by.or(Some(root.site)), root.name.to_string());
+        let hit = case.hit("RC406", event, ("a timer runs in every copy of the program", why));
+        hits.push(Hit { read, resource, scope: Scope::Cluster, ..hit });
+    }
+}
+
+/// What a copy does with what it alone has: its own memory has collected it, or it was taken out of a store for that.
+fn is_own(case: &Case<'_>, event: &Event) -> bool {
+    let seen = event.deps.iter().chain(event.guards.iter()).filter_map(|id| case.trace.event(id));
+    let of_memory = |id| {
+        case.trace.event(id).is_some_and(|e| e.resource.as_ref().is_some_and(|r| r.kind == Kind::Memory) && !e.early)
+    };
+    let takes = |e: &Event| match &e.what {
+        What::Write(how) => !how.inserts,
+        What::Read { locks, .. } => *locks,
+        _ => false,
+    };
+    seen.into_iter().any(takes) || event.deps.iter().any(of_memory)
 }
 
 /// Copies on one machine, one for each client, mostly have work of their own: only what is found in a store that all of them
