@@ -146,6 +146,7 @@ impl Engine<'_> {
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }
                 self.gives_back_having();
+                self.round_left();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -160,6 +161,7 @@ impl Engine<'_> {
                     self.gives_error(&failed);
                 }
                 self.refuses();
+                self.round_left();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -197,6 +199,7 @@ impl Engine<'_> {
             }
             StmtKind::Break => {
                 self.breaks();
+                self.round_broken();
                 Flow::Skips
             }
             StmtKind::Continue => Flow::Skips,
@@ -252,6 +255,7 @@ impl Engine<'_> {
             frame.ways.push(Vec::new());
         });
         self.here.retries += retries;
+        self.round_begins();
         let (flow, made) = self.one_arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
             engine.run_block(&found.step, &inner);
@@ -265,7 +269,14 @@ impl Engine<'_> {
         self.here.retries -= retries;
         self.ticks_with(found, first);
         self.here.loops.pop();
+        let (left, missed) = self.round_ends();
+        let guards = self.here.guards.len();
+        self.here.guards.push(missed);
         let ends = self.block(&found.otherwise, &inner) == Flow::Next;
+        self.here.guards.truncate(guards);
+        if !left.is_empty() {
+            self.here.guards.push(left);
+        }
         self.had_behind(found, ways.unwrap_or_default(), &guard, ends, &inner);
         // A loop without a condition ends only by leaving.
         if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }

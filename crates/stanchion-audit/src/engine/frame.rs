@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::arms::Assigned;
 use super::event::Site;
+use super::looked::Round;
 use super::value::{EventId, Origins, Scope as Vars, Value};
 use crate::hir::{Expr, FunctionId, Pattern, Stmt, Text};
 
@@ -28,6 +29,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     /// For each loop around, what was had at every `break` out of it.
     pub(super) ways: Vec<Vec<Origins>>,
+    /// Loops around, as far as they look for something.
+    pub(super) rounds: Vec<Round>,
     /// What was had wherever it has given back.
     pub(super) had: Option<Origins>,
     /// Its end is behind a loop that nobody leaves but by returning.
@@ -88,6 +91,7 @@ impl Frame {
             throws: false,
             endless: 0,
             ways: Vec::new(),
+            rounds: Vec::new(),
             had: None,
             unreached: false,
             this,

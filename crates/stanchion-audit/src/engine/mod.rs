@@ -37,6 +37,7 @@ mod listed;
 mod listing;
 mod load;
 mod lock;
+mod looked;
 mod made;
 mod maps;
 mod mark;
