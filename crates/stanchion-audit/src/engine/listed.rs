@@ -40,8 +40,14 @@ pub(crate) struct Named {
     /// How the name that it is given is called.
     given: Vec<Rc<str>>,
     arms: BTreeMap<(u32, u16), BTreeSet<Rc<str>>>,
-    /// Functions that were chosen by it, and their names. They are kept: their place in memory tells which they are.
-    tables: Vec<(Rc<[Value]>, Vec<Rc<str>>)>,
+    tables: Vec<Chosen>,
+}
+
+/// Functions of which one is chosen by a name. They are kept: their place in memory tells which they are.
+#[derive(Debug)]
+struct Chosen {
+    functions: Rc<[Value]>,
+    names: Vec<Rc<str>>,
 }
 
 impl Named {
@@ -147,14 +153,14 @@ impl Engine<'_> {
         let (Some(object), Shape::Either(all)) = (of.object(), &chosen.shape) else { return };
         if self.named.is_given(&key.name) && self.named.tables.len() < TABLES_MOST {
             let names = object.fields.borrow().keys().take(all.len()).cloned().collect();
-            self.named.tables.push((Rc::clone(all), names));
+            self.named.tables.push(Chosen { functions: Rc::clone(all), names });
         }
     }
 
     /// The arm of a call of one of several functions.
     pub(super) fn names_chosen(&mut self, several: &[Value], branch: u32) {
-        let names = self.named.tables.iter().find(|(all, _)| std::ptr::eq(&raw const **all, several));
-        for (index, name) in names.map_or(&[][..], |(_, names)| names).iter().enumerate() {
+        let chosen = self.named.tables.iter().find(|chosen| std::ptr::eq(&raw const *chosen.functions, several));
+        for (index, name) in chosen.map_or(&[][..], |chosen| &chosen.names).iter().enumerate() {
             let arm = u16::try_from(index).unwrap_or(u16::MAX);
             self.named.arms.insert((branch, arm), BTreeSet::from([Rc::clone(name)]));
         }
