@@ -11,7 +11,7 @@ use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::mark::Mark;
 use super::value::{EventId, Origins, Shape, Value};
-use crate::hir::{ExprKind, Field, Span};
+use crate::hir::{ClassId, ExprKind, Field, Span};
 use crate::models::{Begins, Words};
 
 /// Fields that were set, and to what.
@@ -309,10 +309,16 @@ impl Engine<'_> {
 
     /// A field of a row that its session watches is set.
     pub(super) fn tracked_set(&mut self, of: &Value, field: &str, value: &Value, span: Span) {
-        if !of.kind().is_some_and(|kind| self.is_tracked(kind)) {
+        let Some((_, resource)) = self.read_of(&of.origins) else { return };
+        // Or a new one, if there was none: `row = find() or Row()`.
+        let is_row = |(file, class): (usize, ClassId)| {
+            self.module(file).classes.get(class).is_some_and(|class| *class.name == *resource.name)
+        };
+        if !of.kind().is_some_and(|kind| self.is_tracked(kind))
+            && !(resource.kind == Kind::Table && of.object().and_then(|object| object.class).is_some_and(is_row))
+        {
             return;
         }
-        let Some((_, resource)) = self.read_of(&of.origins) else { return };
         let relative = is_relative_value(self.words(), value);
         let columns = vec![field.into()];
         let decided = self.decided(&columns);
