@@ -131,6 +131,12 @@ impl Engine<'_> {
             "call" => {
                 match known.model.how.as_deref() {
                     Some("error") => self.swallow(known),
+                    // Whatever is called so makes the value: a function, a class, or a type of a library.
+                    Some("made") => {
+                        if let Some(maker) = known.get(&known.model.callback) {
+                            return self.invoke(&maker, Vec::new(), false, known.span);
+                        }
+                    }
                     Some("each") => {
                         if let Some(all) = self.each_of_few(known) {
                             return all;

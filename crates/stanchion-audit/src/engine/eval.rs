@@ -215,6 +215,9 @@ impl Engine<'_> {
 
     pub(super) fn member(&mut self, of: &Value, name: &str, span: Span) -> Value {
         let language = self.language(self.file());
+        if let Some(opened) = self.opened(name) {
+            return opened;
+        }
         match &of.shape {
             Shape::Object(object) => {
                 let found = object.fields.borrow().get(name).cloned();

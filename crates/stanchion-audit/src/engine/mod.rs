@@ -33,6 +33,7 @@ mod import;
 mod instead;
 mod key;
 mod known;
+mod lifespan;
 mod listed;
 mod listing;
 mod load;
@@ -169,6 +170,8 @@ pub(crate) struct Engine<'p> {
     told: Option<Span>,
     /// Which arms only some names of tools lead to.
     named: Named,
+    /// What servers have opened for all of their calls, and the files that have made them.
+    lifespans: Vec<(usize, Value)>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -266,6 +269,7 @@ impl<'p> Engine<'p> {
             given: None,
             told: None,
             named: Named::default(),
+            lifespans: Vec::new(),
             here: Here::default(),
             frames: Vec::new(),
         }

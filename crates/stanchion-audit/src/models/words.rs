@@ -124,6 +124,9 @@ pub(crate) struct Words {
     pub(crate) runs: Vec<String>,
     /// Methods that tell whether the end was asked for.
     pub(crate) stops: Vec<String>,
+    /// What a server is told to open for all of its calls, and the field by which they have it.
+    pub(crate) opens: Vec<String>,
+    pub(crate) opened: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -191,6 +194,8 @@ impl Words {
             (&mut self.lists, &more.lists),
             (&mut self.runs, &more.runs),
             (&mut self.stops, &more.stops),
+            (&mut self.opens, &more.opens),
+            (&mut self.opened, &more.opened),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());
