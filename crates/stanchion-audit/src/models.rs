@@ -100,6 +100,9 @@ pub(crate) struct Type {
     /// Its tables have no unique keys, and it has no transactions.
     #[serde(default)]
     pub(crate) keyless: bool,
+    /// It is a column: whoever asks for it asks its table.
+    #[serde(default)]
+    pub(crate) column: bool,
     /// Methods of classes that extend it, and how they are called from outside: `execute = "tool"`.
     #[serde(default)]
     pub(crate) methods: BTreeMap<String, String>,

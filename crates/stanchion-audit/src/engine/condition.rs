@@ -128,6 +128,12 @@ pub(super) fn conditions(words: &Words, value: &Value, all: &mut Vec<Condition>,
         Shape::Null => {}
         _ => {
             let inner = value.name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
+            if let Some((one, other)) = inner.and_then(both).filter(|_| depth > 0) {
+                for part in [one, other] {
+                    conditions(words, &Value::unknown(part).from(&value.deep_origins()), all, depth - 1);
+                }
+                return;
+            }
             match inner.and_then(|inner| inner.split_once("==")) {
                 Some((left, right)) => {
                     let column = left.rsplit('.').next().unwrap_or(left);
@@ -143,6 +149,22 @@ pub(super) fn conditions(words: &Words, value: &Value, all: &mut Vec<Condition>,
             }
         }
     }
+}
+
+/// The two sides of `(a == b) & (c == d)`.
+fn both(name: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_u32;
+    let is_between = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == '&' && depth == 0
+    };
+    let at = name.find(is_between)?;
+    let (one, other) = (name.get(..at)?, name.get(at + 1..)?);
+    (one.ends_with(')') && other.starts_with('(')).then_some((one, other))
 }
 
 /// Both of them are written.

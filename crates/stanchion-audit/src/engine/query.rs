@@ -113,7 +113,7 @@ impl Engine<'_> {
             query.verb = verb;
         }
         if let Some(table) = known.get(&known.model.table) {
-            query.table = Some(table.name);
+            query.table = Some(self.table_of(&table));
         }
         match verb {
             "where" => {
@@ -305,6 +305,17 @@ impl Engine<'_> {
     /// Whether a session watches rows of this type, and writes what is set.
     pub(super) fn is_tracked(&self, kind: &str) -> bool {
         self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.tracked)
+    }
+
+    /// The table that a statement is about, if only some of its columns are given.
+    fn table_of(&self, given: &Value) -> Rc<str> {
+        let first = match &given.shape {
+            Shape::List(items) => items.first().unwrap_or(given),
+            _ => given,
+        };
+        let kind = first.kind().and_then(|kind| self.models.of_type(self.language(self.file()), kind));
+        let of = first.name.rsplit_once('.').filter(|_| kind.is_some_and(|kind| kind.column));
+        of.map_or_else(|| Rc::clone(&given.name), |(table, _)| table.into())
     }
 
     /// A field of a row that its session watches is set.
