@@ -131,6 +131,11 @@ impl Engine<'_> {
             "call" => {
                 match known.model.how.as_deref() {
                     Some("error") => self.swallow(known),
+                    Some("one") => {
+                        if let Some(one) = self.one_of_list(known) {
+                            return one;
+                        }
+                    }
                     // Whatever is called so makes the value: a function, a class, or a type of a library.
                     Some("made") => {
                         if let Some(maker) = known.get(&known.model.callback) {
@@ -233,22 +238,6 @@ impl Engine<'_> {
             // What the function gives is what comes back.
             Some("result") => back,
             _ => self.result(known).from(&back.deep_origins()),
-        }
-    }
-
-    /// Conditions that functions make: `eq(users.id, id)`.
-    fn condition_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
-        let origins = known.origins();
-        let name = |at: usize| known.args.get(at).map_or("?", |(_, arg)| &*arg.name);
-        match verb {
-            "equal" => Value::unknown(format_args!("({}=={})", name(0), name(1))).from(&origins),
-            "all" => {
-                let all: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
-                Value::of(Shape::List(all.into()), "all")
-            }
-            // Computed by the store from what it holds then.
-            "stored" => Value::unknown(format_args!("{}{}", Mark::Stored, name(0))).from(&origins),
-            _ => Value::unknown(format_args!("({}?{})", name(0), name(1))).from(&origins),
         }
     }
 

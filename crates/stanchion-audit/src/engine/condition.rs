@@ -21,6 +21,22 @@ pub(crate) struct Condition {
 }
 
 impl Engine<'_> {
+    /// Conditions that functions make: `eq(users.id, id)`.
+    pub(super) fn condition_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
+        let origins = known.origins();
+        let name = |at: usize| known.args.get(at).map_or("?", |(_, arg)| &*arg.name);
+        match verb {
+            "equal" => Value::unknown(format_args!("({}=={})", name(0), name(1))).from(&origins),
+            "all" => {
+                let all: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
+                Value::of(Shape::List(all.into()), "all")
+            }
+            // Computed by the store from what it holds then.
+            "stored" => Value::unknown(format_args!("{}{}", Mark::Stored, name(0))).from(&origins),
+            _ => Value::unknown(format_args!("({}?{})", name(0), name(1))).from(&origins),
+        }
+    }
+
     /// `where(...)` in its many forms.
     pub(super) fn conditions_of(&self, known: &Known<'_>, all: &mut Vec<Condition>) {
         let texts: Vec<&Value> = known.args.iter().filter(|(name, _)| name.is_none()).map(|(_, arg)| arg).collect();

@@ -58,9 +58,12 @@ impl Engine<'_> {
 
     /// `["a.json", "b.json"].map(read)`: of a few texts each is known, and so is what is made of it.
     pub(super) fn each_of_few(&mut self, known: &Known<'_>) -> Option<Value> {
-        let list = known.this.filter(|list| list.origins.is_empty())?;
+        let lists = self.named.lists;
+        let is_own = |list: &&Value| list.origins.iter().all(|id| lists && self.is_of_memory(id));
+        let list = known.this.filter(is_own)?;
         let Shape::List(items) = &list.shape else { return None };
-        let is_few = (1..=EACH_MOST).contains(&items.len()) && items.iter().all(|item| item.as_text().is_some());
+        let is_few = (1..=EACH_MOST).contains(&items.len()) && items.iter().all(|item| item.as_text().is_some())
+            || lists && items.len() <= LIST_MOST;
         let callback = known.get(&known.model.callback).filter(|callback| is_few && callback.closure().is_some())?;
         let mut all = Vec::with_capacity(items.len());
         for (at, item) in (0_u32..).zip(items.iter()) {

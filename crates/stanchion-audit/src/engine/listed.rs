@@ -40,13 +40,16 @@ pub(crate) struct Named {
     /// How the name that it is given is called.
     given: Vec<Rc<str>>,
     arms: BTreeMap<(u32, u16), BTreeSet<Rc<str>>>,
+    /// The tools are being listed: each of them is looked at.
+    pub(super) lists: bool,
     tables: Vec<Chosen>,
 }
 
-/// Functions of which one is chosen by a name. They are kept: their place in memory tells which they are.
+/// Functions, or things that have some, of which one is chosen by a name. They are kept: their place in memory tells which
+/// they are.
 #[derive(Debug)]
 struct Chosen {
-    functions: Rc<[Value]>,
+    several: Rc<[Value]>,
     names: Vec<Rc<str>>,
 }
 
@@ -123,7 +126,7 @@ impl Engine<'_> {
 
     /// A handler is about to be called with this.
     pub(super) fn expects(&mut self, root: &Root, args: &Args) {
-        self.named = Named::default();
+        self.named = Named { lists: root.part == Some(Part::Lists), ..Named::default() };
         if let (Some(Part::Runs), Some((_, first))) = (root.part, args.first()) {
             self.named.given = vec![Rc::clone(&first.name), format!("{}.params.name", first.name).into()];
         }
@@ -151,18 +154,45 @@ impl Engine<'_> {
     /// One of these functions is chosen by a name.
     pub(super) fn names_table(&mut self, of: &Value, key: &Value, chosen: &Value) {
         let (Some(object), Shape::Either(all)) = (of.object(), &chosen.shape) else { return };
-        if self.named.is_given(&key.name) && self.named.tables.len() < TABLES_MOST {
+        if self.named.is_given(&key.name) {
             let names = object.fields.borrow().keys().take(all.len()).cloned().collect();
-            self.named.tables.push(Chosen { functions: Rc::clone(all), names });
+            self.choose(all, names);
         }
+    }
+
+    /// The same where a condition has looked for it among several things.
+    pub(super) fn names_found(&mut self, several: &Rc<[Value]>, conditions: &[Rc<str>]) {
+        let named = |cond: &Rc<str>| self.named.names(cond, true).filter(|names| names.len() == 1)?.pop_first();
+        let names: Option<Vec<Rc<str>>> = conditions.iter().map(named).collect();
+        if let Some(names) = names {
+            self.choose(several, names);
+        }
+    }
+
+    /// And where a function of each of them is taken.
+    pub(super) fn names_parts(&mut self, several: &[Value], parts: &Rc<[Value]>) {
+        if let Some(names) = self.names_of(several).map(<[Rc<str>]>::to_vec) {
+            self.choose(parts, names);
+        }
+    }
+
+    fn choose(&mut self, several: &Rc<[Value]>, names: Vec<Rc<str>>) {
+        if self.named.tables.len() < TABLES_MOST {
+            self.named.tables.push(Chosen { several: Rc::clone(several), names });
+        }
+    }
+
+    fn names_of(&self, several: &[Value]) -> Option<&[Rc<str>]> {
+        let chosen = self.named.tables.iter().find(|chosen| std::ptr::eq(&raw const *chosen.several, several));
+        chosen.map(|chosen| &chosen.names[..])
     }
 
     /// The arm of a call of one of several functions.
     pub(super) fn names_chosen(&mut self, several: &[Value], branch: u32) {
-        let chosen = self.named.tables.iter().find(|chosen| std::ptr::eq(&raw const *chosen.functions, several));
-        for (index, name) in chosen.map_or(&[][..], |chosen| &chosen.names).iter().enumerate() {
+        let names = self.names_of(several).unwrap_or_default().to_vec();
+        for (index, name) in names.into_iter().enumerate() {
             let arm = u16::try_from(index).unwrap_or(u16::MAX);
-            self.named.arms.insert((branch, arm), BTreeSet::from([Rc::clone(name)]));
+            self.named.arms.insert((branch, arm), BTreeSet::from([name]));
         }
     }
 }

@@ -325,9 +325,8 @@ impl Engine<'_> {
         let is_row = |(file, class): (usize, ClassId)| {
             self.module(file).classes.get(class).is_some_and(|class| *class.name == *resource.name)
         };
-        if !of.kind().is_some_and(|kind| self.is_tracked(kind))
-            && !(resource.kind == Kind::Table && of.object().and_then(|object| object.class).is_some_and(is_row))
-        {
+        let class = of.object().and_then(|object| object.class).filter(|_| resource.kind == Kind::Table);
+        if !of.kind().is_some_and(|kind| self.is_tracked(kind)) && !class.is_some_and(is_row) {
             return;
         }
         let relative = is_relative_value(self.words(), value);
