@@ -86,6 +86,9 @@ impl Engine<'_> {
                 self.emit(What::Sleep { growing, random }, None, &time.origins, known.span);
                 if let Some(callback) = known.get(&known.model.callback).filter(|callback| callback.closure().is_some())
                 {
+                    if self.comes_again(&callback, known.span) {
+                        return self.result(known);
+                    }
                     self.suspend(known.span);
                     self.invoke(&callback, Vec::new(), false, known.span);
                 }

@@ -1,9 +1,12 @@
 //! Loops that go on for as long as the program runs, and wait in each round: timers, by another name.
 
-use super::Engine;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::again::is_endless;
 use super::event::{Event, What};
-use super::value::Origins;
+use super::value::{Closure, Origins, Shape, Value};
+use super::{Engine, Entry, Frame};
 use crate::hir::each::{assigns, each_in, each_place};
 use crate::hir::{Expr, ExprKind, Loop, Span, Stmt, StmtKind};
 use crate::models::Words;
@@ -29,6 +32,47 @@ impl Engine<'_> {
         if let Some(at) = self.log().iter().skip(first).find(waits).map(place) {
             self.emit(What::Ticks, None, &Origins::default(), at);
         }
+    }
+
+    /// `setTimeout(tick, 60_000)` in `tick` itself: a timer, if it does so each time, and not only because something has
+    /// failed.
+    pub(super) fn comes_again(&mut self, callback: &Value, span: Span) -> bool {
+        let Some(again) = self.called_by(callback) else { return false };
+        let is_it = |frame: &Frame| (frame.file, frame.function) == (again.file, again.function);
+        let Some(at) = self.frames.iter().rposition(is_it) else { return false };
+        let place = self.frames.get(at + 1).map_or(span, |inner| inner.site.span);
+        let Some(function) = self.module(again.file).functions.get(again.function) else { return false };
+        if !is_always(&function.body, place) {
+            return false;
+        }
+        let handler = Value::of(Shape::Func(again), &*function.name);
+        self.emit(What::Starts, None, &Origins::default(), span);
+        self.register(Entry::Timer, &function.name, &handler, BTreeMap::new(), None, span);
+        true
+    }
+
+    /// The function that is given, or the only one that it calls: `() => tick()`, `() => void this.tick()`.
+    fn called_by(&mut self, callback: &Value) -> Option<Rc<Closure>> {
+        let given = Rc::clone(callback.closure()?);
+        let function = self.module(given.file).functions.get(given.function)?;
+        let [Stmt { kind: StmtKind::Return(Some(value)) | StmtKind::Expr(value), .. }] = &function.body[..] else {
+            return Some(given);
+        };
+        let mut value = value;
+        while let ExprKind::Await(of) | ExprKind::Unary { of, .. } = &value.kind {
+            value = of;
+        }
+        let ExprKind::Call(call) = &value.kind else { return Some(given) };
+        let found = match &call.callee.kind {
+            ExprKind::Name(name) => self.find(&given.scope, name).map(|(found, _)| found.value),
+            ExprKind::Member { of, name } if matches!(of.kind, ExprKind::This) => {
+                let this = given.this.clone().unwrap_or_else(|| self.this());
+                let class = this.object().and_then(|object| object.class);
+                class.and_then(|(file, class)| self.method(file, class, name, &this))
+            }
+            _ => None,
+        };
+        Some(found.and_then(|found| found.closure().cloned()).unwrap_or(given))
     }
 }
 
