@@ -89,9 +89,7 @@ impl Engine<'_> {
             ExprKind::Object { of, fields } => self.object(of.as_deref(), fields, expr.span, scope),
             ExprKind::List(items) => {
                 let items: Vec<Value> = items.iter().map(|item| self.eval(item, scope)).collect();
-                let items: Rc<[Value]> = items.into();
-                let name = Joined(items.iter().map(|item| &*item.name));
-                Value::of(Shape::List(Rc::clone(&items)), format_args!("[{name}]"))
+                list(items.into())
             }
             ExprKind::Binary { op, left, right } => self.binary_expr(op, left, right, scope),
             ExprKind::Unary { op, of } => {
@@ -349,6 +347,12 @@ impl Engine<'_> {
         };
         value.from(&origins)
     }
+}
+
+/// A list of these.
+pub(super) fn list(items: Rc<[Value]>) -> Value {
+    let name = named(&format_args!("[{}]", Joined(items.iter().map(|item| &*item.name))));
+    Value::of(Shape::List(items), name)
 }
 
 pub(super) fn is_javascript(language: Language) -> bool {

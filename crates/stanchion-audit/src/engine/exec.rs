@@ -126,7 +126,7 @@ impl Engine<'_> {
                 Flow::Next
             }
             StmtKind::Return(value) => {
-                let mut value = value.as_ref().map_or_else(Value::null, |value| self.eval(value, scope));
+                let mut value = value.as_ref().map_or_else(Value::null, |value| self.returned_value(value, scope));
                 self.gives_now(Some(&value));
                 if matches!(value.shape, Shape::Bool(_)) {
                     value = value.from(&self.answers());
