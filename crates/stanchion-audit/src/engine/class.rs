@@ -196,10 +196,15 @@ impl Engine<'_> {
                     self.here.early = early;
                     Some(value)
                 }
-                (None, Some(text)) => self.models.written(language, text).map(|(kind, _)| {
-                    let name = format!("{}.{}", this.name, field.name);
-                    Value::of(Shape::Api(kind.name.as_str().into()), name)
-                }),
+                (None, Some(text)) => match self.models.written(language, text) {
+                    Some((kind, _)) => {
+                        let name = format!("{}.{}", this.name, field.name);
+                        Some(Value::of(Shape::Api(kind.name.as_str().into()), name))
+                    }
+                    // Only whoever makes the object knows what it is given; here it is one of a few.
+                    None if matches!(language, Language::Go | Language::Rust) => self.typed(file, text),
+                    None => None,
+                },
                 _ => None,
             };
             if let Some(value) = value {

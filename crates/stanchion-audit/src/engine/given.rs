@@ -10,7 +10,7 @@ use super::fields::LIST_MOST;
 use super::known::Known;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Here};
-use crate::hir::{Expr, ExprKind, Language, Span};
+use crate::hir::{ClassId, Expr, ExprKind, Language, Span};
 use crate::models::Words;
 
 /// Whatever is in a map under names that nobody knows.
@@ -211,24 +211,36 @@ impl Engine<'_> {
 
     /// An object of the program's class that a variable is declared with.
     pub(super) fn typed(&mut self, file: usize, text: &str) -> Option<Value> {
+        // What `Arc<Store>` has is a `Store`.
+        let inside = |text: &str| {
+            let (around, rest) = text.split_once('<')?;
+            Words::is_last(&self.words().annotates, &around.replace("::", ".")).then(|| rest.to_owned())
+        };
+        let inner = std::iter::successors(Some(text.to_owned()), |text| inside(text)).take(BASES_DEEP as usize).last();
+        let text = inner.as_deref().unwrap_or(text);
         let name = text.trim_start_matches([':', ' ', '*', '&', '\'', '"']).trim_start_matches("mut ");
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
         match self.find(&scope, name).map(|(found, _)| found.value.shape) {
             Some(Shape::Class(file, class)) => {
+                if let Some(one) = self.one_of_those(self.program.fitting((file, class))) {
+                    return Some(one);
+                }
                 let found = self.instance(file, class);
                 Some(if self.is_record(file, class) { own(&found) } else { found })
             }
             // An interface is no value; where few classes implement it, it is one of those.
-            _ if self.language(file) == Language::TypeScript => {
-                let classes = self.program.implements(name);
-                if classes.len() > EITHER_MOST {
-                    return None;
-                }
-                classes.iter().map(|(file, class)| self.instance(*file, *class)).reduce(|all, one| all.join(&one))
-            }
+            _ if self.language(file) == Language::TypeScript => self.one_of_those(self.program.implements(name)),
             _ => None,
         }
+    }
+
+    /// An object of one of a few classes.
+    fn one_of_those(&mut self, classes: &[(usize, ClassId)]) -> Option<Value> {
+        if classes.len() > EITHER_MOST {
+            return None;
+        }
+        classes.iter().map(|(file, class)| self.instance(*file, *class)).reduce(|all, one| all.join(&one))
     }
 
     /// A class of data without a constructor, of its own or inherited: whoever is given one has it for himself.
