@@ -1,7 +1,6 @@
 //! What a front-end makes of a file: one small language for all languages.
 //!
-//! It keeps what decides about races: order, branches, loops, exceptions, calls with their arguments, what is assigned to
-//! what. Types, visibility and operators' meanings are left out.
+//! It keeps what decides about races: order, branches, loops, exceptions, calls with arguments, what is assigned to what.
 
 pub(crate) mod each;
 mod expr;
@@ -122,6 +121,8 @@ pub(crate) struct Class {
     pub(crate) bases: Vec<Expr>,
     /// TypeScript: the interfaces that it says it implements.
     pub(crate) implements: Vec<String>,
+    /// Go: the methods that an interface asks for.
+    pub(crate) asks: Vec<String>,
     /// Its methods and their functions. A constructor is called `constructor` in every language.
     pub(crate) methods: Vec<(String, FunctionId)>,
     /// Fields with what they begin with. Go and Rust: without a value, but with the type as written in `Field::type_text`.

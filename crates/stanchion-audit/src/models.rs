@@ -103,6 +103,9 @@ pub(crate) struct Type {
     /// Its tables are shared no further than this.
     #[serde(default)]
     pub(crate) scope: Option<Reach>,
+    /// It is a column: whoever asks for it asks its table.
+    #[serde(default)]
+    pub(crate) column: bool,
     /// Methods of classes that extend it, and how they are called from outside: `execute = "tool"`.
     #[serde(default)]
     pub(crate) methods: BTreeMap<String, String>,

@@ -6,9 +6,12 @@ use rayon::prelude::*;
 
 use crate::hir::{ClassId, Import, Imported, Language, Module};
 use crate::resolve::{Resolver, Target};
+use crate::walk::Surface;
 
 /// Files that are freed by one thread, one after the other.
 const FREED_TOGETHER: usize = 256;
+/// Types that have a method of an interface: more say nothing of which one is meant.
+const FITTING_MOST: usize = 64;
 
 /// A file that was understood.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub(crate) struct Program {
     resolver: Resolver,
     /// Interfaces by name, with the classes that implement each.
     implemented: BTreeMap<String, Vec<(usize, ClassId)>>,
+    /// Go's interfaces, with the types that have all of their methods.
+    fitting: BTreeMap<(usize, ClassId), Vec<(usize, ClassId)>>,
     /// See [`Module::asked`].
     asked: BTreeSet<String>,
     /// Names of methods that several classes have.
@@ -72,9 +77,10 @@ impl Program {
                 }
             }
         }
+        let fitting = fitting(&paths, &modules);
         let asked = modules.iter().flat_map(|module| module.asked.iter().cloned()).collect();
         let common = common(&modules);
-        Self { paths, modules, imports, resolver, implemented, asked, common }
+        Self { paths, modules, imports, resolver, implemented, fitting, asked, common }
     }
 
     /// Gives the memory back, behind whoever goes on meanwhile: of many files, that takes a while.
@@ -113,6 +119,11 @@ impl Program {
         self.implemented.get(interface).map_or(&[], Vec::as_slice)
     }
 
+    /// The types that have all methods that one of Go's interfaces asks for.
+    pub(crate) fn fitting(&self, interface: (usize, ClassId)) -> &[(usize, ClassId)] {
+        self.fitting.get(&interface).map_or(&[], Vec::as_slice)
+    }
+
     /// Whether somebody asks this of something else than `this`.
     pub(crate) fn is_asked(&self, name: &str) -> bool {
         self.asked.contains(name)
@@ -142,4 +153,32 @@ fn common(modules: &[Module]) -> BTreeSet<String> {
         }
     }
     twice
+}
+/// For each of Go's interfaces the types that have its methods; those of tests stand in for others.
+fn fitting(paths: &[String], modules: &[Module]) -> BTreeMap<(usize, ClassId), Vec<(usize, ClassId)>> {
+    let is_go = |(file, module): &(usize, &Module)| {
+        module.language == Language::Go && paths.get(*file).is_none_or(|path| Surface::of(path) != Surface::Test)
+    };
+    let classes = || {
+        let files = modules.iter().enumerate().filter(is_go);
+        files.flat_map(|(file, module)| (0..).zip(&module.classes).map(move |(class, found)| ((file, class), found)))
+    };
+    let mut with: BTreeMap<&str, Vec<(usize, ClassId)>> = BTreeMap::new();
+    for (at, class) in classes() {
+        for (method, _) in &class.methods {
+            with.entry(method).or_default().push(at);
+        }
+    }
+    let mut all = BTreeMap::new();
+    for (at, interface) in classes().filter(|(_, class)| !class.asks.is_empty()) {
+        let each: Option<Vec<_>> = interface.asks.iter().map(|method| with.get(method.as_str())).collect();
+        // The rarest of its methods leaves few to look at.
+        let Some(rarest) = each.as_ref().and_then(|each| each.iter().min_by_key(|of| of.len())) else { continue };
+        if rarest.len() > FITTING_MOST {
+            continue;
+        }
+        let has_all = |it: &&(usize, ClassId)| each.iter().flatten().all(|of| of.binary_search(it).is_ok());
+        all.insert(at, rarest.iter().filter(has_all).copied().collect());
+    }
+    all
 }

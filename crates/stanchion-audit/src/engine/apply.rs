@@ -86,6 +86,9 @@ impl Engine<'_> {
                 self.emit(What::Sleep { growing, random }, None, &time.origins, known.span);
                 if let Some(callback) = known.get(&known.model.callback).filter(|callback| callback.closure().is_some())
                 {
+                    if self.comes_again(&callback, known.span) {
+                        return self.result(known);
+                    }
                     self.suspend(known.span);
                     self.invoke(&callback, Vec::new(), false, known.span);
                 }
@@ -131,6 +134,17 @@ impl Engine<'_> {
             "call" => {
                 match known.model.how.as_deref() {
                     Some("error") => self.swallow(known, known.get(&known.model.callback).as_ref()),
+                    Some("one") => {
+                        if let Some(one) = self.one_of_list(known) {
+                            return one;
+                        }
+                    }
+                    // Whatever is called so makes the value: a function, a class, or a type of a library.
+                    Some("made") => {
+                        if let Some(maker) = known.get(&known.model.callback) {
+                            return self.invoke(&maker, Vec::new(), false, known.span);
+                        }
+                    }
                     Some("each") => {
                         if let Some(all) = self.each_of_few(known) {
                             return all;
@@ -232,22 +246,6 @@ impl Engine<'_> {
         }
     }
 
-    /// Conditions that functions make: `eq(users.id, id)`.
-    fn condition_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
-        let origins = known.origins();
-        let name = |at: usize| known.args.get(at).map_or("?", |(_, arg)| &*arg.name);
-        match verb {
-            "equal" => Value::unknown(format_args!("({}=={})", name(0), name(1))).from(&origins),
-            "all" => {
-                let all: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
-                Value::of(Shape::List(all.into()), "all")
-            }
-            // Computed by the store from what it holds then.
-            "stored" => Value::unknown(format_args!("{}{}", Mark::Stored, name(0))).from(&origins),
-            _ => Value::unknown(format_args!("({}?{})", name(0), name(1))).from(&origins),
-        }
-    }
-
     /// A command that was made before is sent now.
     fn send(&mut self, known: &Known<'_>) -> Value {
         let Some(command) = known.at() else { return self.result(known) };
@@ -262,7 +260,7 @@ impl Engine<'_> {
     /// A script that is fed by somebody: its own code is an entry point.
     pub(super) fn input(&mut self, known: &Known<'_>) -> Value {
         if let Some((_, last)) = known.args.last().filter(|(_, last)| last.closure().is_some()) {
-            self.register(Entry::Hook, "input", last, BTreeMap::new(), known.span);
+            self.register(Entry::Hook, "input", last, BTreeMap::new(), None, known.span);
         }
         if self.here.early
             && let Some(frame) = self.frames.first().filter(|frame| frame.function == 0)
@@ -272,7 +270,7 @@ impl Engine<'_> {
             let closure = Closure { file, function: 0, scope, this: None };
             let handler = Value::of(Shape::Func(Rc::new(closure)), "script");
             if !self.roots.iter().any(|root| root.function.file == file && root.function.function == 0) {
-                self.register(Entry::Hook, "script", &handler, BTreeMap::new(), known.span);
+                self.register(Entry::Hook, "script", &handler, BTreeMap::new(), None, known.span);
             }
         }
         self.result(known)
@@ -285,16 +283,16 @@ impl Engine<'_> {
             // Often the last function among the arguments, whatever stands before it.
             handler = known.args.iter().rev().map(|(_, arg)| arg.clone()).find(|arg| arg.closure().is_some());
         }
-        let hints = hints(known.args);
+        let (hints, part) = (hints(known.args), self.server_part(&name));
         if let Some(handler) = handler {
-            self.register(entry, &name, &handler, hints, known.span);
+            self.register(entry, &name, &handler, hints, part, known.span);
             return self.result(known);
         }
         // Or they stand in an object beside what describes them.
         for object in known.args.iter().filter_map(|(_, arg)| arg.object()) {
             let fields: Vec<Value> = object.fields.borrow().values().cloned().collect();
             for handler in fields.iter().filter(|field| field.closure().is_some()) {
-                self.register(entry, &name, handler, hints.clone(), known.span);
+                self.register(entry, &name, handler, hints.clone(), part, known.span);
             }
         }
         self.result(known)

@@ -42,6 +42,7 @@ impl Engine<'_> {
         }
         let guard = tested.deep_origins();
         let (branch, first_arm) = self.branch_of(cond, &tested, scope);
+        self.names_arms(&tested.name, branch, first_arm);
         let second_arm = 1 - first_arm;
         let (held, open) = (self.here.held.clone(), self.here.transaction);
         let conditions = self.here.conditions.len();

@@ -1,6 +1,7 @@
 //! What statements look like whose failure, or whose end, nobody waits for.
 
 use super::call::path_of;
+use crate::hir::each::each;
 use crate::hir::{Expr, ExprKind, Handler, Pattern, Stmt, StmtKind, replaces};
 use crate::models::Words;
 
@@ -32,8 +33,22 @@ pub(super) fn is_refused(words: &Words, handler: &Handler) -> bool {
     })
 }
 
+/// What a handler calls its error, if that can be told; empty if it has no name.
+pub(super) fn error_of(handler: &Handler) -> Option<&str> {
+    match &handler.name {
+        Some(Pattern::Name(error)) => Some(error),
+        Some(_) => None,
+        None => Some(""),
+    }
+}
+
 /// Goes on with something empty, whatever went wrong.
-pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
+pub(super) fn gives_empty(
+    words: &Words,
+    body: &[Stmt],
+    error: Option<&str>,
+    is_nothing: &mut impl FnMut(&Expr) -> bool,
+) -> bool {
     let last = body.last().map(|stmt| &stmt.kind);
     let gives = match last {
         Some(StmtKind::Expr(expr)) => !ends(words, expr),
@@ -41,7 +56,7 @@ pub(super) fn gives_empty(words: &Words, body: &[Stmt], is_nothing: &mut impl Fn
         Some(StmtKind::Return(None) | StmtKind::Break | StmtKind::Continue) => false,
         _ => true,
     };
-    gives && !looks(words, body, is_nothing)
+    gives && !looks(words, body, error, is_nothing)
 }
 
 /// Gives something that stands in the code, whatever went wrong.
@@ -67,23 +82,39 @@ fn assigned<'e>(body: &'e [Stmt], value: &'e Expr) -> &'e Expr {
 }
 
 /// Looks what went wrong, or goes on with it.
-pub(super) fn looks(words: &Words, body: &[Stmt], is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
+pub(super) fn looks(
+    words: &Words,
+    body: &[Stmt],
+    error: Option<&str>,
+    is_nothing: &mut impl FnMut(&Expr) -> bool,
+) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
-        StmtKind::If { then, other, .. } => {
-            tells_apart(words, then, is_nothing) || tells_apart(words, other, is_nothing)
+        StmtKind::If { cond, then, other } => {
+            let gives_up = asks_something_else(cond, error);
+            [then, other].iter().any(|arm| tells_apart(words, arm, gives_up, is_nothing))
         }
         kind => matches!(kind, StmtKind::Throw(_) | StmtKind::Switch { .. } | StmtKind::Try { .. }),
     })
 }
 
+/// How often it was tried, and not what went wrong.
+fn asks_something_else(cond: &Expr, error: Option<&str>) -> bool {
+    let Some(error) = error else { return false };
+    let mut of_error = false;
+    each(cond, &mut |part| of_error |= matches!(&part.kind, ExprKind::Name(name) if name == error));
+    !of_error
+}
+
 /// One way through these statements does not go on with something empty. What is only told of an error changes nothing.
-fn tells_apart(words: &Words, body: &[Stmt], is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
+/// `gives_up`: who leaves the loop around goes on behind it with what was there before.
+fn tells_apart(words: &Words, body: &[Stmt], gives_up: bool, is_nothing: &mut impl FnMut(&Expr) -> bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Expr(expr) => ends(words, expr),
         StmtKind::Return(Some(value)) | StmtKind::Assign { value, .. } => !is_nothing(value),
         StmtKind::If { then, other, .. } => {
-            tells_apart(words, then, is_nothing) || tells_apart(words, other, is_nothing)
+            [then, other].iter().any(|arm| tells_apart(words, arm, gives_up, is_nothing))
         }
+        StmtKind::Break => !gives_up,
         _ => true,
     })
 }

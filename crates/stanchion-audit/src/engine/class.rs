@@ -113,49 +113,24 @@ impl Engine<'_> {
         name: &str,
         site: Site,
     ) -> Value {
-        let Some(found) = self.module(file).classes.get(class) else { return Value::unknown(name) };
-        let language = self.language(file);
+        if self.module(file).classes.get(class).is_none() {
+            return Value::unknown(name);
+        }
         // What is made in a call is the call's own until it is stored.
         let mut object = Object::new(self.here.early);
         object.class = Some((file, class));
         self.objects.push(Rc::downgrade(&object.fields));
-        let scope = self.load(file);
         object.api = self.api_base(file, class);
         let this = Value::of(object.clone().into(), name);
-        let (guards, depth) = (self.here.guards.len(), self.here.depth);
-        let frame = Frame { guards, depth, ..Frame::new(file, 0, site, Some(this.clone())) };
         if self.frames.len() >= CALLS_DEEP {
             return this;
         }
-        let statics = self.class_fields(file, class);
-        let mut statics = statics.iter().peekable();
-        self.frames.push(frame);
-        for (index, field) in found.fields.iter().enumerate() {
-            let known = statics.next_if(|(known, _)| *known == index).map(|(_, value)| value.clone());
-            let value = match (&field.value, field.type_text.as_deref()) {
-                _ if known.is_some() => known,
-                (Some(value), _) => {
-                    // What a class says of its objects is there before any call.
-                    let early = self.here.early;
-                    self.here.early |= field.is_static || language == Language::Python;
-                    let value = self.eval(value, &scope);
-                    self.here.early = early;
-                    Some(value)
-                }
-                (None, Some(text)) => self.models.written(language, text).map(|(kind, _)| {
-                    Value::of(Shape::Api(kind.name.as_str().into()), format_args!("{name}.{}", field.name))
-                }),
-                _ => None,
-            };
-            if let Some(value) = value {
-                self.made.remove(&value.name);
-                object.fields.borrow_mut().insert(word(&field.name), value);
-            }
-        }
-        self.frames.pop();
-        let own =
-            found.methods.iter().find(|(method, _)| method == "constructor").map(|(_, function)| (file, *function));
-        if let Some((file, function)) = own.or_else(|| self.base_constructor(file, class)) {
+        let line = self.line(file, class);
+        // Those of the class that others extend are there first.
+        line.iter().rev().for_each(|class| self.begin_fields(*class, &object, &this, site));
+        let constructor =
+            |(file, class): &(usize, ClassId)| Some((*file, self.own_method(*file, *class, "constructor", false)?));
+        if let Some((file, function)) = line.iter().find_map(constructor) {
             // MadeEarly while one of its kind is being made: that one tells what it is like.
             let same = |frame: &Frame| {
                 let of = frame.this.as_ref().and_then(Value::object).and_then(|object| object.class);
@@ -175,7 +150,9 @@ impl Engine<'_> {
         }
         // Without a constructor, what is given are its fields: each tells by itself what it was read from. What is inside
         // of a field is told by the field as a whole, however deep it is.
-        let mut names = found.fields.iter().map(|field| field.name.as_str());
+        let fields =
+            line.iter().rev().filter_map(|(file, class)| Some(&self.module(*file).classes.get(*class)?.fields));
+        let mut names = fields.flatten().map(|field| field.name.as_str());
         let mut elsewhere = Origins::default();
         for (name, value) in args.unwrap_or_default() {
             let inside = value.deep_origins();
@@ -185,6 +162,57 @@ impl Engine<'_> {
             }
         }
         this.from(&elsewhere)
+    }
+
+    /// A class, and those that it extends.
+    fn line(&mut self, file: usize, class: ClassId) -> Vec<(usize, ClassId)> {
+        let mut line = vec![(file, class)];
+        while let Some(&(file, class)) = line.last()
+            && line.len() <= BASES_DEEP as usize
+            && let Some(base) = self.base(file, class).filter(|base| !line.contains(base))
+        {
+            line.push(base);
+        }
+        line
+    }
+
+    /// What the fields of an object begin with, as far as one class says so.
+    fn begin_fields(&mut self, (file, class): (usize, ClassId), object: &Object, this: &Value, site: Site) {
+        let Some(found) = self.module(file).classes.get(class) else { return };
+        let (language, scope) = (self.language(file), self.load(file));
+        let statics = self.class_fields(file, class);
+        let mut statics = statics.iter().peekable();
+        let (guards, depth) = (self.here.guards.len(), self.here.depth);
+        self.frames.push(Frame { guards, depth, ..Frame::new(file, 0, site, Some(this.clone())) });
+        for (index, field) in found.fields.iter().enumerate() {
+            let known = statics.next_if(|(known, _)| *known == index).map(|(_, value)| value.clone());
+            let value = match (&field.value, field.type_text.as_deref()) {
+                _ if known.is_some() => known,
+                (Some(value), _) => {
+                    // What a class says of its objects is there before any call.
+                    let early = self.here.early;
+                    self.here.early |= field.is_static || language == Language::Python;
+                    let value = self.eval(value, &scope);
+                    self.here.early = early;
+                    Some(value)
+                }
+                (None, Some(text)) => match self.models.written(language, text) {
+                    Some((kind, _)) => {
+                        let name = format!("{}.{}", this.name, field.name);
+                        Some(Value::of(Shape::Api(kind.name.as_str().into()), name))
+                    }
+                    // Only whoever makes the object knows what it is given; here it is one of a few.
+                    None if matches!(language, Language::Go | Language::Rust) => self.typed(file, text),
+                    None => None,
+                },
+                _ => None,
+            };
+            if let Some(value) = value {
+                self.made.remove(&value.name);
+                object.fields.borrow_mut().insert(word(&field.name), value);
+            }
+        }
+        self.frames.pop();
     }
 
     /// Runs a constructor, unless it has run with the same arguments: many files make the same thing when they are loaded.
@@ -237,20 +265,6 @@ impl Engine<'_> {
         }
         let whole = self.exported(file, "default");
         (!matches!(whole.shape, Shape::File(_))).then_some(whole)
-    }
-
-    fn base_constructor(&mut self, file: usize, class: ClassId) -> Option<(usize, usize)> {
-        let bases = &self.module(file).classes.get(class)?.bases;
-        let scope = Rc::clone(self.modules.get(&file)?);
-        let (file, class) = bases.iter().find_map(|base| match &base.kind {
-            ExprKind::Name(name) => match self.find(&scope, name)?.0.value.shape {
-                Shape::Class(file, class) => Some((file, class)),
-                _ => None,
-            },
-            _ => None,
-        })?;
-        let found = self.module(file).classes.get(class)?;
-        found.methods.iter().find(|(method, _)| method == "constructor").map(|(_, function)| (file, *function))
     }
 
     /// The modelled type that a class extends, directly or through others.

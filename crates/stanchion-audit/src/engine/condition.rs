@@ -21,6 +21,22 @@ pub(crate) struct Condition {
 }
 
 impl Engine<'_> {
+    /// Conditions that functions make: `eq(users.id, id)`.
+    pub(super) fn condition_call(&mut self, known: &Known<'_>, verb: &str) -> Value {
+        let origins = known.origins();
+        let name = |at: usize| known.args.get(at).map_or("?", |(_, arg)| &*arg.name);
+        match verb {
+            "equal" => Value::unknown(format_args!("({}=={})", name(0), name(1))).from(&origins),
+            "all" => {
+                let all: Vec<Value> = known.args.iter().map(|(_, arg)| arg.clone()).collect();
+                Value::of(Shape::List(all.into()), "all")
+            }
+            // Computed by the store from what it holds then.
+            "stored" => Value::unknown(format_args!("{}{}", Mark::Stored, name(0))).from(&origins),
+            _ => Value::unknown(format_args!("({}?{})", name(0), name(1))).from(&origins),
+        }
+    }
+
     /// `where(...)` in its many forms.
     pub(super) fn conditions_of(&self, known: &Known<'_>, all: &mut Vec<Condition>) {
         let texts: Vec<&Value> = known.args.iter().filter(|(name, _)| name.is_none()).map(|(_, arg)| arg).collect();
@@ -128,6 +144,12 @@ pub(super) fn conditions(words: &Words, value: &Value, all: &mut Vec<Condition>,
         Shape::Null => {}
         _ => {
             let inner = value.name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
+            if let Some((one, other)) = inner.and_then(both).filter(|_| depth > 0) {
+                for part in [one, other] {
+                    conditions(words, &Value::unknown(part).from(&value.deep_origins()), all, depth - 1);
+                }
+                return;
+            }
             match inner.and_then(|inner| inner.split_once("==")) {
                 Some((left, right)) => {
                     let column = left.rsplit('.').next().unwrap_or(left);
@@ -143,6 +165,22 @@ pub(super) fn conditions(words: &Words, value: &Value, all: &mut Vec<Condition>,
             }
         }
     }
+}
+
+/// The two sides of `(a == b) & (c == d)`.
+fn both(name: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_u32;
+    let is_between = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == '&' && depth == 0
+    };
+    let at = name.find(is_between)?;
+    let (one, other) = (name.get(..at)?, name.get(at + 1..)?);
+    (one.ends_with(')') && other.starts_with('(')).then_some((one, other))
 }
 
 /// Both of them are written.

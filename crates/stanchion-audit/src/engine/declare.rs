@@ -105,7 +105,7 @@ impl Engine<'_> {
             let closure = Closure { file, function: *method, scope: Rc::clone(scope), this: Some(this) };
             let value = Value::of(Shape::Func(Rc::new(closure)), name);
             let span = self.module(file).functions.get(*method).map_or(found.span, |function| function.span);
-            self.register(entry_of(does), name, &value, Default::default(), span);
+            self.register(entry_of(does), name, &value, Default::default(), None, span);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::call::Args;
+use super::known::Known;
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::Span;
 
@@ -41,17 +42,47 @@ pub(super) fn is_table(of: &Value) -> bool {
     })
 }
 
-/// What is taken from such an object by an unknown key: one of them.
+/// Whether all of these are objects that can do something: they have functions, or a class.
+fn can_do<'a>(mut all: impl Iterator<Item = &'a Value>) -> bool {
+    all.all(|value| value.object().is_some_and(|object| object.class.is_some() || object.place.is_some()))
+}
+
+/// What is taken from an object of functions, or of objects with functions, by an unknown key: one of them.
 pub(super) fn any_function(of: &Value, key: &Origins) -> Option<Value> {
-    let object = of.object().filter(|_| is_table(of))?;
+    let is_shelf = |object: &&Object| {
+        let fields = object.fields.borrow();
+        object.class.is_none() && !fields.is_empty() && can_do(fields.values())
+    };
+    let object = of.object().filter(|object| is_table(of) || is_shelf(object))?;
     let all: Rc<[Value]> = object.fields.borrow().values().take(TABLE_MOST).cloned().collect();
     Some(Value::of(Shape::Either(all), format_args!("{}[]", of.name)).from(&of.origins).from(key))
 }
 
 impl Engine<'_> {
+    /// `tools.find((tool) => tool.name === name)` of a list that is known: one of them.
+    pub(super) fn one_of_list(&mut self, known: &Known<'_>) -> Option<Value> {
+        let list = known.this.filter(|list| list.origins.iter().all(|id| self.is_of_memory(id)))?;
+        let Shape::List(items) = &list.shape else { return None };
+        if !(1..=TABLE_MOST).contains(&items.len()) || !can_do(items.iter()) {
+            return None;
+        }
+        let asked = known.get(&known.model.callback).filter(|callback| callback.closure().is_some())?;
+        let mut names = Vec::with_capacity(items.len());
+        let mut origins = Origins::default();
+        for item in items.iter() {
+            let is_it = self.invoke(&asked, vec![(None, item.clone())], false, known.span);
+            origins = origins.with(&is_it.deep_origins());
+            names.push(is_it.name);
+        }
+        let one = Value::of(Shape::Either(Rc::clone(items)), format!("{}[]", list.name)).from(&origins);
+        self.names_found(items, &names);
+        Some(one)
+    }
+
     /// A method of one of several objects.
     pub(super) fn call_one_of(&mut self, several: &[Value], args: &Args, span: Span) -> Value {
         let branch = self.new_branch();
+        self.names_chosen(several, branch);
         let mut back: Option<Value> = None;
         for (index, one) in several.iter().enumerate() {
             let arm = u16::try_from(index).unwrap_or(u16::MAX);
@@ -66,7 +97,9 @@ impl Engine<'_> {
     pub(super) fn member_of_one(&mut self, several: &[Value], of: &Value, name: &str, span: Span) -> Value {
         let parts: Vec<Value> = several.iter().map(|one| self.member(one, name, span)).collect();
         if parts.iter().all(|part| part.closure().is_some()) {
-            return Value::of(Shape::Either(parts.into()), format!("{}.{name}", of.name)).from(&of.origins);
+            let parts: Rc<[Value]> = parts.into();
+            self.names_parts(several, &parts);
+            return Value::of(Shape::Either(parts), format!("{}.{name}", of.name)).from(&of.origins);
         }
         let joined = parts.into_iter().reduce(|all, one| all.join(&one));
         joined.unwrap_or_else(Value::null).from(&of.origins)

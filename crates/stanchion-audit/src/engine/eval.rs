@@ -61,7 +61,10 @@ impl Engine<'_> {
                     return self.member(&of, name, expr.span);
                 }
                 match any_function(&of, &index.origins) {
-                    Some(one) => one,
+                    Some(one) => {
+                        self.names_table(&of, &index, &one);
+                        one
+                    }
                     None => self.entry(&of, &index, expr.span),
                 }
             }
@@ -89,9 +92,7 @@ impl Engine<'_> {
             ExprKind::Object { of, fields } => self.object(of.as_deref(), fields, expr.span, scope),
             ExprKind::List(items) => {
                 let items: Vec<Value> = items.iter().map(|item| self.eval(item, scope)).collect();
-                let items: Rc<[Value]> = items.into();
-                let name = Joined(items.iter().map(|item| &*item.name));
-                Value::of(Shape::List(Rc::clone(&items)), format_args!("[{name}]"))
+                list(items.into())
             }
             ExprKind::Binary { op, left, right } => self.binary_expr(op, left, right, scope),
             ExprKind::Unary { op, of } => {
@@ -118,6 +119,7 @@ impl Engine<'_> {
                 }
                 let guard = asked.deep_origins();
                 let branch = self.new_branch();
+                self.names_arms(&asked.name, branch, 0);
                 let first = self.arm(branch, 0, &guard, |engine| engine.eval(then, scope));
                 let second = self.arm(branch, 1, &guard, |engine| engine.eval(other, scope));
                 second.join(&first).from(&guard)
@@ -214,6 +216,9 @@ impl Engine<'_> {
 
     pub(super) fn member(&mut self, of: &Value, name: &str, span: Span) -> Value {
         let language = self.language(self.file());
+        if let Some(opened) = self.opened(name) {
+            return opened;
+        }
         match &of.shape {
             Shape::Object(object) => {
                 let found = object.fields.borrow().get(name).cloned();
@@ -346,6 +351,12 @@ impl Engine<'_> {
         };
         value.from(&origins)
     }
+}
+
+/// A list of these.
+pub(super) fn list(items: Rc<[Value]>) -> Value {
+    let name = named(&format_args!("[{}]", Joined(items.iter().map(|item| &*item.name))));
+    Value::of(Shape::List(items), name)
 }
 
 pub(super) fn is_javascript(language: Language) -> bool {

@@ -7,7 +7,7 @@ use super::again::{is_endless, is_retry};
 use super::assign::fills_only_a_gap;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
-use super::value::{Origins, Scope as Vars, Shape, Value};
+use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::each::each;
 use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
 
@@ -126,7 +126,7 @@ impl Engine<'_> {
                 Flow::Next
             }
             StmtKind::Return(value) => {
-                let mut value = value.as_ref().map_or_else(Value::null, |value| self.eval(value, scope));
+                let mut value = value.as_ref().map_or_else(Value::null, |value| self.returned_value(value, scope));
                 value = self.gives_free(value);
                 // A statement that was put together is run by the promise that it becomes.
                 if matches!(value.shape, Shape::Query(_)) && self.gives_promise() {
@@ -151,7 +151,7 @@ impl Engine<'_> {
                         Some(frame.returned.as_ref().map_or_else(|| value.clone(), |old| old.join(&value)));
                 }
                 self.gives_back_having();
-                self.leaves_loop();
+                self.round_left();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -166,7 +166,7 @@ impl Engine<'_> {
                     self.gives_error(&failed);
                 }
                 self.refuses();
-                self.leaves_loop();
+                self.round_left();
                 self.leaves(stmt.span);
                 Flow::Leaves
             }
@@ -204,6 +204,7 @@ impl Engine<'_> {
             }
             StmtKind::Break => {
                 self.breaks();
+                self.round_broken();
                 Flow::Skips
             }
             StmtKind::Continue => Flow::Skips,
@@ -223,14 +224,6 @@ impl Engine<'_> {
         }
     }
 
-    /// The call ends inside of a loop, because of what was asked there.
-    fn leaves_loop(&mut self) {
-        let asked = self.here.guards.last().cloned().unwrap_or_default();
-        if let Some(frame) = self.frames.last_mut().filter(|frame| !frame.ways.is_empty()) {
-            frame.left_by = frame.left_by.with(&asked);
-        }
-    }
-
     /// Whether the present function gives a promise, whatever it returns.
     fn gives_promise(&self) -> bool {
         let frame = self.frames.last().filter(|frame| is_javascript(self.language(frame.file)));
@@ -247,6 +240,7 @@ impl Engine<'_> {
         let inner = self.inside(scope);
         self.run_block(&found.init, &inner);
         let (id, pauses) = (self.new_branch(), self.here.suspends);
+        let first = self.log().len();
         self.here.loops.push(id);
         let guard = found.cond.as_ref().map(|cond| self.eval(cond, &inner).deep_origins()).unwrap_or_default();
         if let Some((pattern, of)) = &found.each {
@@ -268,13 +262,12 @@ impl Engine<'_> {
         }
         let retries = u32::from(is_retry(found));
         let endless = u32::from(is_endless(found));
-        let mut left_before = Origins::default();
         self.frames.last_mut().iter_mut().for_each(|frame| {
             frame.endless += endless;
             frame.ways.push(Vec::new());
-            left_before = std::mem::take(&mut frame.left_by);
         });
         self.here.retries += retries;
+        self.round_begins();
         let (flow, mut made) = self.one_arm(id, 0, &guard, |engine| {
             let flow = engine.block(&found.body, &inner);
             engine.run_block(&found.step, &inner);
@@ -286,17 +279,18 @@ impl Engine<'_> {
             frame.endless -= endless;
             frame.ways.pop()
         });
-        let left = self.frames.last_mut().map(|frame| {
-            let left = frame.left_by.clone();
-            frame.left_by = left.with(&left_before);
-            left
-        });
         self.here.retries -= retries;
+        self.ticks_with(found, first);
         self.here.loops.pop();
-        // Whoever comes behind has found nothing among all of them that would have ended the call.
-        self.here.guards.extend(left.filter(|left| found.each.is_some() && !left.is_empty()));
         self.waited_until_free(found, &guard, pauses);
+        let (left, missed) = self.round_ends();
+        let guards = self.here.guards.len();
+        self.here.guards.push(missed);
         let ends = self.block(&found.otherwise, &inner) == Flow::Next;
+        self.here.guards.truncate(guards);
+        if !left.is_empty() {
+            self.here.guards.push(left);
+        }
         self.had_behind(found, ways.unwrap_or_default(), &guard, ends, &inner);
         // A loop without a condition ends only by leaving.
         if flow == Flow::Leaves && found.cond.is_none() && found.each.is_none() { Flow::Leaves } else { Flow::Next }

@@ -16,7 +16,9 @@ impl Engine<'_> {
             None => return,
             Some(StmtKind::Return(Some(value))) if !looks && self.is_nothing(value, scope) => RETURNS,
             Some(StmtKind::Return(_) | StmtKind::Throw(_)) => return,
-            Some(_) if gives_empty(self.words(), arm, &mut |value| self.is_nothing(value, scope)) => self.next_id(),
+            Some(_) if gives_empty(self.words(), arm, None, &mut |value| self.is_nothing(value, scope)) => {
+                self.next_id()
+            }
             Some(_) => return,
         };
         self.swallowed(of, Swallowed { from, instead: Instead::Empty, mark: None });

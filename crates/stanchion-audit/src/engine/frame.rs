@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::arms::Assigned;
 use super::event::Site;
+use super::looked::Round;
 use super::value::{EventId, Origins, Scope as Vars, Value};
 use crate::hir::{Expr, FunctionId, Pattern, Stmt, Text};
 
@@ -30,8 +31,8 @@ pub(super) struct Frame {
     pub(super) endless: u32,
     /// For each loop around, what was had at every `break` out of it.
     pub(super) ways: Vec<Vec<Origins>>,
-    /// What was asked where it was left inside of the present loop.
-    pub(super) left_by: Origins,
+    /// Loops around, as far as they look for something.
+    pub(super) rounds: Vec<Round>,
     /// What was had wherever it has given back.
     pub(super) had: Option<Origins>,
     /// Its end is behind a loop that nobody leaves but by returning.
@@ -102,7 +103,7 @@ impl Frame {
             throws: false,
             endless: 0,
             ways: Vec::new(),
-            left_by: Origins::default(),
+            rounds: Vec::new(),
             had: None,
             unreached: false,
             this,

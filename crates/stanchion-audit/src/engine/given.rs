@@ -10,7 +10,7 @@ use super::fields::LIST_MOST;
 use super::known::Known;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Here};
-use crate::hir::{Expr, ExprKind, Language, Span};
+use crate::hir::{ClassId, Expr, ExprKind, Language, Span};
 use crate::models::Words;
 
 /// Whatever is in a map under names that nobody knows.
@@ -58,9 +58,12 @@ impl Engine<'_> {
 
     /// `["a.json", "b.json"].map(read)`: of a few texts each is known, and so is what is made of it.
     pub(super) fn each_of_few(&mut self, known: &Known<'_>) -> Option<Value> {
-        let list = known.this.filter(|list| list.origins.is_empty())?;
+        let lists = self.named.lists;
+        let is_own = |list: &&Value| list.origins.iter().all(|id| lists && self.is_of_memory(id));
+        let list = known.this.filter(is_own)?;
         let Shape::List(items) = &list.shape else { return None };
-        let is_few = (1..=EACH_MOST).contains(&items.len()) && items.iter().all(|item| item.as_text().is_some());
+        let is_few = (1..=EACH_MOST).contains(&items.len()) && items.iter().all(|item| item.as_text().is_some())
+            || lists && items.len() <= LIST_MOST;
         let callback = known.get(&known.model.callback).filter(|callback| is_few && callback.closure().is_some())?;
         let mut all = Vec::with_capacity(items.len());
         for (at, item) in (0_u32..).zip(items.iter()) {
@@ -208,24 +211,36 @@ impl Engine<'_> {
 
     /// An object of the program's class that a variable is declared with.
     pub(super) fn typed(&mut self, file: usize, text: &str) -> Option<Value> {
+        // What `Arc<Store>` has is a `Store`.
+        let inside = |text: &str| {
+            let (around, rest) = text.split_once('<')?;
+            Words::is_last(&self.words().annotates, &around.replace("::", ".")).then(|| rest.to_owned())
+        };
+        let inner = std::iter::successors(Some(text.to_owned()), |text| inside(text)).take(BASES_DEEP as usize).last();
+        let text = inner.as_deref().unwrap_or(text);
         let name = text.trim_start_matches([':', ' ', '*', '&', '\'', '"']).trim_start_matches("mut ");
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())?;
         let scope = self.load(file);
         match self.find(&scope, name).map(|(found, _)| found.value.shape) {
             Some(Shape::Class(file, class)) => {
+                if let Some(one) = self.one_of_those(self.program.fitting((file, class))) {
+                    return Some(one);
+                }
                 let found = self.instance(file, class);
                 Some(if self.is_record(file, class) { own(&found) } else { found })
             }
             // An interface is no value; where few classes implement it, it is one of those.
-            _ if self.language(file) == Language::TypeScript => {
-                let classes = self.program.implements(name);
-                if classes.len() > EITHER_MOST {
-                    return None;
-                }
-                classes.iter().map(|(file, class)| self.instance(*file, *class)).reduce(|all, one| all.join(&one))
-            }
+            _ if self.language(file) == Language::TypeScript => self.one_of_those(self.program.implements(name)),
             _ => None,
         }
+    }
+
+    /// An object of one of a few classes.
+    fn one_of_those(&mut self, classes: &[(usize, ClassId)]) -> Option<Value> {
+        if classes.len() > EITHER_MOST {
+            return None;
+        }
+        classes.iter().map(|(file, class)| self.instance(*file, *class)).reduce(|all, one| all.join(&one))
     }
 
     /// A class of data without a constructor, of its own or inherited: whoever is given one has it for himself.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::arms::Assigned;
-use super::caught::{catches_more, gives_empty, looks};
+use super::caught::{catches_more, error_of, gives_empty, looks};
 use super::eval::is_javascript;
 use super::event::{Event, What};
 use super::exec::Flow;
@@ -43,7 +43,7 @@ impl Engine<'_> {
             return None;
         }
         let value = gives_value(tried) || assigns(tried) && self.gives_value_in_the_end();
-        self.instead_by(value, &handler.body, scope)
+        self.instead_by(value, &handler.body, error_of(handler), scope)
     }
 
     /// Whether the present function ends with a value: what its `try` has assigned is a part of that.
@@ -54,14 +54,20 @@ impl Engine<'_> {
     }
 
     /// The same of a handler that catches everything; `value`: without an error there is one.
-    pub(super) fn instead_by(&mut self, value: bool, body: &[Stmt], scope: &Rc<Vars>) -> Option<Instead> {
+    pub(super) fn instead_by(
+        &mut self,
+        value: bool,
+        body: &[Stmt],
+        error: Option<&str>,
+        scope: &Rc<Vars>,
+    ) -> Option<Instead> {
         let words = self.words();
         let mut nothing = |value: &Expr| self.is_nothing(value, scope);
-        if gives_empty(words, body, &mut nothing) {
+        if gives_empty(words, body, error, &mut nothing) {
             return Some(Instead::Empty);
         }
         let Some(StmtKind::Return(last)) = body.last().map(|stmt| &stmt.kind) else { return None };
-        if looks(words, body, &mut nothing) {
+        if looks(words, body, error, &mut nothing) {
             return None;
         }
         // What others see is empty by then.

@@ -107,6 +107,7 @@ impl Engine<'_> {
         };
         let given = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
         let value = Value::of(shape, name).from(&given);
+        self.opens_with(args, span);
         // A constructor that is told what to run, such as a queue's worker.
         if let Some(model) = models.call(language, &kind, "new") {
             self.apply(&Known { model, this: Some(&value), args, name: "new", span, pass: None }, &kind);
@@ -136,6 +137,7 @@ impl Engine<'_> {
         if let ("get", Some((_, key))) = (name, args.first())
             && let Some(one) = any_function(of, &key.origins)
         {
+            self.names_table(of, key, &one);
             return one;
         }
         if let Shape::Api(kind) = &of.shape

@@ -33,9 +33,12 @@ mod import;
 mod instead;
 mod key;
 mod known;
+mod lifespan;
+mod listed;
 mod listing;
 mod load;
 mod lock;
+mod looked;
 mod made;
 mod maps;
 mod mark;
@@ -44,6 +47,7 @@ mod name;
 mod nothing;
 mod object;
 mod params;
+mod periodic;
 mod promise;
 mod query;
 mod receiver;
@@ -73,6 +77,7 @@ pub(crate) use self::event::{Event, Held, Kind, Resource, Scope, Site, What, Wri
 pub(crate) use self::fields::Made;
 use self::frame::{AtYield, Chain, Frame, Tail};
 pub(crate) use self::instead::Instead;
+use self::listed::Named;
 pub(crate) use self::mark::{Mark, plain};
 use self::trace::EARLY;
 pub(crate) use self::trace::{Entry, Root, Trace};
@@ -164,6 +169,10 @@ pub(crate) struct Engine<'p> {
     given: Option<constants::Given>,
     /// Where the call that comes next stands, if nobody uses its answer.
     told: Option<Span>,
+    /// Which arms only some names of tools lead to.
+    named: Named,
+    /// What servers have opened for all of their calls, and the files that have made them.
+    lifespans: Vec<(usize, Value)>,
     here: Here,
     frames: Vec<Frame>,
 }
@@ -260,6 +269,8 @@ impl<'p> Engine<'p> {
             kept: Vec::new(),
             given: None,
             told: None,
+            named: Named::default(),
+            lifespans: Vec::new(),
             here: Here::default(),
             frames: Vec::new(),
         }

@@ -6,7 +6,7 @@ use std::slice::from_ref;
 use super::Engine;
 use super::name::{Joined, joined, word};
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
-use crate::hir::{Expr, Span, Text};
+use crate::hir::{Expr, Language, Span, Text};
 
 /// Fields of an object that its name is made of: each is a character and a comma at least.
 const NAMES_MOST: usize = 4 * super::name::NAME_MOST;
@@ -65,6 +65,7 @@ impl Engine<'_> {
             }
             object.class = self.class_named(of, scope);
             object.shared = object.class.is_some();
+            self.add_locks(&object, of);
             self.note_made(&object);
         }
         if object.class.is_none() && object.fields.borrow().values().any(|field| field.closure().is_some()) {
@@ -76,6 +77,19 @@ impl Engine<'_> {
             None => Value::of(shape, format_args!("{{{}}}", Joined(names.iter().map(|name| &**name)))),
         }
         .from(&origins)
+    }
+
+    /// Go's locks need not be made: those that nobody mentions are there as well.
+    fn add_locks(&self, object: &Object, of: &str) {
+        let Some((file, class)) = object.class.filter(|(file, _)| self.language(*file) == Language::Go) else { return };
+        let fields = self.module(file).classes.get(class).map_or(&[][..], |class| &class.fields);
+        for field in fields.iter().filter(|field| !object.fields.borrow().contains_key(&field.name)) {
+            let kind = field.type_text.as_deref().and_then(|text| self.models.written(Language::Go, text));
+            if let Some((kind, _)) = kind.filter(|(kind, _)| kind.lock.is_some()) {
+                let lock = Value::of(Shape::Api(kind.name.as_str().into()), format_args!("{of}.{}", field.name));
+                object.fields.borrow_mut().insert(word(&field.name), lock);
+            }
+        }
     }
 
     /// A type's name with its package: `redis.Client` as `github.com/redis/go-redis/v9.Client`.

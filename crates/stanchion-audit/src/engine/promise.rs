@@ -30,7 +30,7 @@ impl Engine<'_> {
             self.goes_without(&origins, self.next_id());
             self.goes_without_files(&origins, self.next_id());
         }
-        let Some(instead) = self.instead_by(true, &function.body, &closure.scope) else { return };
+        let Some(instead) = self.instead_by(true, &function.body, None, &closure.scope) else { return };
         self.swallowed(&origins, Swallowed { from: self.next_id(), instead, mark: None });
     }
 

@@ -11,7 +11,7 @@ use super::event::{Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::mark::Mark;
 use super::value::{EventId, Origins, Shape, Value};
-use crate::hir::{ExprKind, Field, Span};
+use crate::hir::{ClassId, ExprKind, Field, Span};
 use crate::models::{Begins, Words};
 
 /// Fields that were set, and to what.
@@ -113,7 +113,7 @@ impl Engine<'_> {
             query.verb = verb;
         }
         if let Some(table) = known.get(&known.model.table) {
-            query.table = Some(table.name);
+            query.table = Some(self.table_of(&table));
         }
         match verb {
             "where" => {
@@ -307,12 +307,28 @@ impl Engine<'_> {
         self.models.of_type(self.language(self.file()), kind).is_some_and(|kind| kind.tracked)
     }
 
+    /// The table that a statement is about, if only some of its columns are given.
+    fn table_of(&self, given: &Value) -> Rc<str> {
+        let first = match &given.shape {
+            Shape::List(items) => items.first().unwrap_or(given),
+            _ => given,
+        };
+        let kind = first.kind().and_then(|kind| self.models.of_type(self.language(self.file()), kind));
+        let of = first.name.rsplit_once('.').filter(|_| kind.is_some_and(|kind| kind.column));
+        of.map_or_else(|| Rc::clone(&given.name), |(table, _)| table.into())
+    }
+
     /// A field of a row that its session watches is set.
     pub(super) fn tracked_set(&mut self, of: &Value, field: &str, value: &Value, span: Span) {
-        if !of.kind().is_some_and(|kind| self.is_tracked(kind)) {
+        let Some((_, resource)) = self.read_of(&of.origins) else { return };
+        // Or a new one, if there was none: `row = find() or Row()`.
+        let is_row = |(file, class): (usize, ClassId)| {
+            self.module(file).classes.get(class).is_some_and(|class| *class.name == *resource.name)
+        };
+        let class = of.object().and_then(|object| object.class).filter(|_| resource.kind == Kind::Table);
+        if !of.kind().is_some_and(|kind| self.is_tracked(kind)) && !class.is_some_and(is_row) {
             return;
         }
-        let Some((_, resource)) = self.read_of(&of.origins) else { return };
         let relative = is_relative_value(self.words(), value);
         let columns = vec![field.into()];
         let decided = self.decided(&columns);

@@ -3,8 +3,10 @@
 use std::rc::Rc;
 
 use super::bounds::QUIET_STEPS;
-use super::value::{Origins, Shape, Value};
+use super::eval::list;
+use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Site};
+use crate::hir::{Expr, ExprKind, Language};
 
 /// Functions that one call gives back, and those of one object.
 const RETURNED_MOST: usize = 24;
@@ -12,6 +14,23 @@ const RETURNED_MOST: usize = 24;
 const RETURNED_DEEP: u32 = 3;
 
 impl Engine<'_> {
+    /// What a call returns. Of several results in Go a variable is read when the calls beside it have run:
+    /// `return all, json.Unmarshal(data, &all)`.
+    pub(super) fn returned_value(&mut self, value: &Expr, scope: &Rc<Vars>) -> Value {
+        let ExprKind::List(results) = &value.kind else { return self.eval(value, scope) };
+        if self.language(self.file()) != Language::Go {
+            return self.eval(value, scope);
+        }
+        let is_variable = |result: &Expr| matches!(result.kind, ExprKind::Name(_));
+        let mut all: Vec<Value> = vec![Value::null(); results.len()];
+        for later in [false, true] {
+            for (result, place) in results.iter().zip(&mut all).filter(|(result, _)| is_variable(result) == later) {
+                *place = self.eval(result, scope);
+            }
+        }
+        list(all.into())
+    }
+
     /// Runs every function that a call has given back, each as if it were the only one.
     pub(super) fn call_returned(&mut self, back: &Value, site: Site) {
         let mut left = RETURNED_MOST;

@@ -8,6 +8,7 @@ use foldhash::HashSet;
 use super::call::Args;
 use super::eval::is_javascript;
 use super::event::{Site, What};
+use super::listed::Part;
 use super::receiver::has_method;
 use super::value::{Closure, Scope as Vars, Shape, Value};
 use super::{Engine, Entry, Frame, LINE_STEPS, QUIET_STEPS, Root, STEPS_MOST, Trace, share};
@@ -27,6 +28,7 @@ impl Engine<'_> {
         name: &str,
         handler: &Value,
         hints: BTreeMap<&'static str, bool>,
+        part: Option<Part>,
         span: Span,
     ) {
         let Some(function) = handler.closure().cloned() else { return };
@@ -48,7 +50,7 @@ impl Engine<'_> {
         // Others run those of files that are not ours.
         if !early || [site.file, function.file, by].iter().any(|file| self.files.contains(file)) {
             let (name, handler) = (name.into(), handler.clone());
-            self.roots.push(Root { entry, name, site, by, hints, function, handler, early });
+            self.roots.push(Root { entry, name, site, by, hints, function, handler, early, part });
         }
     }
 
@@ -66,7 +68,8 @@ impl Engine<'_> {
             let function = Rc::new(Closure { file, function: 0, scope, this: None });
             let handler = Value::of(Shape::Func(Rc::clone(&function)), "script");
             let (entry, name, hints) = (Entry::Hook, "main".into(), BTreeMap::new());
-            each(self.trace(Root { entry, name, site, by: file, hints, function, handler, early: false }));
+            let (early, part) = (false, None);
+            each(self.trace(Root { entry, name, site, by: file, hints, function, handler, early, part }));
         }
         // What this file gives to a function of another one is known only here.
         let is_ours = |root: &Root| [root.function.file, root.site.file, root.by].contains(&file);
@@ -138,11 +141,17 @@ impl Engine<'_> {
             Some(bound) => bound,
             None => self.wrapped_method(file, found, plain),
         };
-        let (entry, hints) = (Entry::Loose, BTreeMap::new());
-        Some(Root { entry, name, site, by: file, hints, function, handler, early: false })
+        let (entry, hints, early, part) = (Entry::Loose, BTreeMap::new(), false, None);
+        Some(Root { entry, name, site, by: file, hints, function, handler, early, part })
     }
 
     fn trace(&mut self, root: Root) -> Trace {
+        let tools = self.tools_of(&root);
+        Trace { tools, ..self.traced(root).0 }
+    }
+
+    /// And what it gives back.
+    pub(super) fn traced(&mut self, root: Root) -> (Trace, Value) {
         let outer = std::mem::take(&mut self.here);
         self.events.clear();
         self.steps = 0;
@@ -157,6 +166,7 @@ impl Engine<'_> {
         self.results.clear();
         self.assigned.clear();
         let args = self.unknown_arguments(root.function.file, root.function.function);
+        self.names_given(&root, &args);
         let frames = std::mem::take(&mut self.frames);
         let back = self.call_handler(&root.handler.clone(), args, root.site);
         self.frames.push(Frame::new(root.function.file, root.function.function, root.site, None));
@@ -178,7 +188,8 @@ impl Engine<'_> {
         self.objects.retain(|fields| fields.strong_count() > 0);
         let made = std::mem::take(&mut self.objects_made);
         let (events, early) = (std::mem::take(&mut self.events), Rc::clone(&self.early));
-        Trace { root, events, early, call_end, made, cut: self.cut }
+        let named = std::mem::take(&mut self.named);
+        (Trace { root, events, early, call_end, made, tools: Vec::new(), named, cut: self.cut }, back)
     }
 
     /// A lock that was handed on after it was taken is not the call's own.

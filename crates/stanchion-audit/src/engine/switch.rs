@@ -20,6 +20,7 @@ impl Engine<'_> {
     ) -> Vec<T> {
         let (guard, branch) = (subject.deep_origins(), self.new_branch());
         let (mut all, mut assigned) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
+        let mut names: Vec<Rc<str>> = Vec::new();
         for (index, arm) in arms.iter().enumerate() {
             let number = u16::try_from(index).unwrap_or(u16::MAX);
             let inner = self.inside(scope);
@@ -30,10 +31,17 @@ impl Engine<'_> {
                     engine.assign(binds, subject, &inner, true);
                 }
                 for test in &arm.tests {
-                    engine.eval(test, &inner);
+                    names.push(engine.eval(test, &inner).name);
+                }
+                // The rest is for all others.
+                if !arm.tests.is_empty() {
+                    engine.names_arm(subject, branch, number, &names);
                 }
                 body(engine, &arm.body, &inner)
             });
+            if !arm.falls_through {
+                names.clear();
+            }
             assigned.push((ends(&done), made));
             all.push(done);
         }

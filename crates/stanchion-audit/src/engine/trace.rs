@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::event::Site;
+use super::listed::{Listed, Named, Part};
 use super::value::{Closure, Value};
 use super::{Event, EventId, Made};
 use crate::hir::FunctionId;
@@ -36,6 +37,8 @@ pub(crate) struct Root {
     pub(super) handler: Value,
     /// Loading a file registers it, whoever looks at that file.
     pub(super) early: bool,
+    /// One of the two handlers of a low-level server.
+    pub(super) part: Option<Part>,
 }
 
 impl Root {
@@ -55,6 +58,9 @@ pub(crate) struct Trace {
     pub(super) call_end: EventId,
     /// Objects that it makes with all their fields.
     pub(crate) made: Vec<Made>,
+    /// The tools that it is for, if another handler lists them.
+    pub(crate) tools: Vec<Listed>,
+    pub(super) named: Named,
     /// Something was left out because it was too much.
     pub(crate) cut: bool,
 }
@@ -75,6 +81,11 @@ impl Trace {
             Some(early) => self.early.get(early as usize),
             None => self.events.get(id as usize),
         }
+    }
+
+    /// Whether something happens for this tool only.
+    pub(crate) fn is_of(&self, tool: &str, event: &Event) -> bool {
+        self.named.is_of(tool, event)
     }
 
     /// Whether the first is of the call, and the other of a function that the call gave back, for somebody to call later.

@@ -76,7 +76,8 @@ impl Engine<'_> {
         let said = args.iter().find_map(|(_, value)| value.as_text().map(ToOwned::to_owned));
         let mut hints = hints(&args);
         written_hints(decorator, &mut hints);
-        self.register(entry, said.as_deref().unwrap_or(&function.name), handler, hints, function.span);
+        let (name, part) = (said.as_deref().unwrap_or(&function.name), self.server_part(&at_name));
+        self.register(entry, name, handler, hints, part, function.span);
         None
     }
 

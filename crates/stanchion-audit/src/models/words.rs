@@ -119,6 +119,14 @@ pub(crate) struct Words {
     /// Methods of functions: one with its receiver, and a call with one.
     pub(crate) binds: Vec<String>,
     pub(crate) calls: Vec<String>,
+    /// What a low-level server lists its tools for, and what it runs them for.
+    pub(crate) lists: Vec<String>,
+    pub(crate) runs: Vec<String>,
+    /// Methods that tell whether the end was asked for.
+    pub(crate) stops: Vec<String>,
+    /// What a server is told to open for all of its calls, and the field by which they have it.
+    pub(crate) opens: Vec<String>,
+    pub(crate) opened: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -183,6 +191,11 @@ impl Words {
             (&mut self.elsewhere, &more.elsewhere),
             (&mut self.binds, &more.binds),
             (&mut self.calls, &more.calls),
+            (&mut self.lists, &more.lists),
+            (&mut self.runs, &more.runs),
+            (&mut self.stops, &more.stops),
+            (&mut self.opens, &more.opens),
+            (&mut self.opened, &more.opened),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

@@ -1,5 +1,6 @@
 //! RC301 - RC304: files.
 
+use super::learned::like;
 use super::{Case, Hit};
 use crate::engine::{Event, Held, Instead, Kind, Mark, Origins, Resource, Scope, What, Write};
 
@@ -138,7 +139,10 @@ fn is_moved(case: &Case<'_>, write: &Event, how: &Write) -> bool {
     let Some(from) = how.from.as_ref().filter(|from| !Mark::Unique.is_in(from)) else { return false };
     let of_it = |e: &&Event| e.resource.as_ref().is_some_and(|r| r.kind == Kind::File && r.name == *from);
     let mut before = case.between(0, write.id).iter().filter(of_it).peekable();
-    (is_given(from) || before.peek().is_some()) && before.all(|e| !matches!(e.what, What::Write(_)))
+    let to = write.resource.as_ref().map_or("", |r| &*r.name);
+    // Of two names that are made in the same way neither is for a moment only.
+    let is_alike = || from.contains("${") && like(from) == like(to) && **from != *to;
+    (is_given(from) || is_alike() || before.peek().is_some()) && before.all(|e| !matches!(e.what, What::Write(_)))
 }
 
 /// The file's own name was given, wherever its folder is: `$from`, `/data/$body.from`.

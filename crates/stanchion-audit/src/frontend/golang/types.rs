@@ -27,11 +27,14 @@ impl Lower<'_> {
             self.types.insert(name.to_owned());
             let id = self.build.class(name, span(spec));
             let mut bases = Vec::new();
-            let mut found = Vec::new();
+            let (mut found, mut asks) = (Vec::new(), Vec::new());
             match kind.kind() {
                 "struct_type" => self.struct_fields(kind, &mut found, &mut bases),
                 "interface_type" => {
-                    let elements = children(kind).into_iter().filter(|element| element.kind() == "type_elem");
+                    let (methods, types): (Vec<_>, Vec<_>) =
+                        children(kind).into_iter().partition(|element| element.kind() == "method_elem");
+                    asks.extend(methods.into_iter().map(|method| self.field_text(method, "name").to_owned()));
+                    let elements = types.into_iter().filter(|element| element.kind() == "type_elem");
                     bases.extend(elements.flat_map(children).map(|base| self.type_expr(base)));
                 }
                 _ if spec.kind() == "type_alias" => bases.push(self.type_expr(kind)),
@@ -40,6 +43,7 @@ impl Lower<'_> {
             if let Some(class) = self.build.class_mut(id) {
                 class.bases = bases;
                 class.fields = found;
+                class.asks = asks;
                 class.span = span(spec);
             }
             out.push(build::stmt(StmtKind::Class(id), span(spec)));
