@@ -98,6 +98,8 @@ pub(crate) enum What {
     },
     /// Only whether it is there.
     Check,
+    /// A database is opened: what is stored in it from now on stands in this file.
+    Opens,
     /// The names in a folder.
     List,
     /// One more than what was found among them.

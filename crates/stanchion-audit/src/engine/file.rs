@@ -140,6 +140,12 @@ impl Engine<'_> {
                 Value::null()
             }
             (_, "open") => self.open(known, &path),
+            (_, "opens") => {
+                if at.is_some() && !self.here.early {
+                    self.emit(What::Opens, resource(), &none, known.span);
+                }
+                self.result(known)
+            }
             (_, "handle" | "stream") => self.handle(known, verb == "stream"),
             (_, "temp") => {
                 let name = format!("{}{}@{}", Mark::Unique, known.name, known.span.line);

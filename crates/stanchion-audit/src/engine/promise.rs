@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Engine;
+use super::{Engine, Entry};
 use super::call::Args;
 use super::caught::gives_constant;
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
@@ -44,6 +44,10 @@ impl Engine<'_> {
         }
         for (_, arg) in known.args {
             self.made.remove(&arg.name);
+        }
+        // A table of functions that is filled before anything is read: whoever asks for one by its name calls it.
+        if verb == "add" && (self.here.early || self.events.is_empty()) {
+            self.handler(known, Entry::Hook);
         }
         self.result(known)
     }

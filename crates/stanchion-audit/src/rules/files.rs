@@ -168,6 +168,18 @@ fn moved_away(case: &Case<'_>, write: &Event, from: &str) -> bool {
         || Mark::Unique.is_in(to) && case.events().iter().any(is_read)
 }
 
+/// A database that is built anew and then moved: whatever was there before is removed first, or it has the name of what it
+/// will be, with something behind it. Any other is put away with what it holds.
+fn is_scratch(case: &Case<'_>, write: &Event, from: &str, opened: &Event) -> bool {
+    let is_left = |e: &Event| {
+        matches!(&e.what, What::Write(how) if how.deletes)
+            && e.resource.as_ref().is_some_and(|r| *r.name == *from)
+            && e.meets(opened)
+    };
+    let named = write.resource.as_ref().and_then(|r| from.strip_prefix(&*r.name));
+    named.is_some_and(|rest| !rest.is_empty()) || case.between(0, opened.id).iter().any(is_left)
+}
+
 /// RC303: two writers share one temporary file.
 pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
@@ -175,9 +187,13 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(from) = &how.from else { continue };
         let written = case.between(0, write.id).iter().rev().find(|event| {
             event.meets(write)
-                // What fails if it is there is not shared: it may be a lock that is moved away.
-                && matches!(&event.what, What::Write(w) if w.whole && !w.creates)
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
+                && match &event.what {
+                    // What fails if it is there is not shared: it may be a lock that is moved away.
+                    What::Write(how) => how.whole && !how.creates,
+                    What::Opens => is_scratch(case, write, from, event),
+                    _ => false,
+                }
         });
         let Some(written) = written else { continue };
         if Mark::Unique.is_in(from)
