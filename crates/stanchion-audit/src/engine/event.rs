@@ -195,6 +195,10 @@ pub(crate) struct Write {
     pub(crate) decided: bool,
     /// It says which process has written it.
     pub(crate) owner: bool,
+    /// It has in it what nobody else would put there: an identity, a secret.
+    pub(crate) random: bool,
+    /// What was there is dropped, and nothing is put in its place.
+    pub(crate) clears: bool,
     /// Reads of which conditions have only asked whether what is written is there already.
     pub(crate) skips: Origins,
     /// It says only when that was.

@@ -79,6 +79,8 @@ impl Engine<'_> {
                 let constant = value.as_ref().is_none_or(is_constant);
                 let words = self.words();
                 let owner = value.as_ref().is_some_and(|value| is_owner(words, value));
+                let random = value.as_ref().is_some_and(is_random);
+                let clears = verb == "write" && value.as_ref().is_none_or(is_empty);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let exclusive = known.flag(&words.creates);
                 let appends = verb == "append" || known.flag(&words.appends);
@@ -91,6 +93,8 @@ impl Engine<'_> {
                     compares: known.get(&known.model.compares).is_some(),
                     constant,
                     owner,
+                    random,
+                    clears,
                     named: at.map(|at| at.deep_origins()).unwrap_or_default(),
                     ..Write::default()
                 };
@@ -217,18 +221,20 @@ impl Engine<'_> {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
                 let owner = value.as_ref().is_some_and(|value| is_owner(self.words(), value));
+                let random = value.as_ref().is_some_and(is_random);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let named = file.origins.clone();
                 let extends = &**kind == "file.a+" && !self.is_empty(&resource);
                 let (appends, creates) = (extends || &**kind == "file.a", &**kind == "file.x");
                 let write = Write { relative: appends, creates, constant, keeps, owner, named, ..Write::default() };
-                let write = Write { whole: !appends, ..write };
+                let write = Write { whole: !appends, random, ..write };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
             Some("empty") => {
                 let creates = &**kind == "file.x";
                 let write = Write { whole: true, creates, constant: true, keeps, empties: true, ..Write::default() };
+                let write = Write { clears: true, ..write };
                 self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
                 Value::null()
             }
@@ -249,6 +255,24 @@ impl Engine<'_> {
 /// It has in it by what the present process is known.
 fn is_owner(words: &Words, value: &Value) -> bool {
     words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
+}
+
+/// Fields of what is written that are looked at.
+const FIELDS_MOST: usize = 32;
+
+/// It has in it, or in one of its fields, what another caller would not have there.
+fn is_random(value: &Value) -> bool {
+    let is = |value: &Value| Mark::Random.is_in(&value.name);
+    is(value) || value.object().is_some_and(|of| of.fields.borrow().values().take(FIELDS_MOST).any(is))
+}
+
+/// Nothing at all is written: an empty text, or up to the length of nothing.
+fn is_empty(value: &Value) -> bool {
+    match &value.shape {
+        Shape::Str(text) => text.is_empty(),
+        Shape::Num(length) => *length == 0.0,
+        _ => false,
+    }
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::event::Site;
-use super::value::{Closure, Value};
+use super::value::{Closure, Origins, Value};
 use super::{Event, EventId, Made};
 use crate::hir::FunctionId;
 
@@ -53,6 +53,8 @@ pub(crate) struct Trace {
     pub(super) early: Rc<Vec<Event>>,
     /// From here on functions run that it has given back.
     pub(super) call_end: EventId,
+    /// What it gives derives from these.
+    pub(crate) answer: Origins,
     /// Objects that it makes with all their fields.
     pub(crate) made: Vec<Made>,
     /// Something was left out because it was too much.

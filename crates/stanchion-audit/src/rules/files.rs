@@ -107,7 +107,13 @@ fn look<'a>(case: &'a Case<'_>, write: &Event, resource: &Resource) -> Option<&'
         let read = missed.find(|e| matches!(e.what, What::Read { .. }) && of_it(e))?;
         read.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check)
     };
-    direct.or_else(by_content)
+    // Nothing was there to be read, and an identity is made that from then on is the one.
+    let by_failure = || {
+        let What::Write(Write { random: true, .. }) = &write.what else { return None };
+        let mut missed = write.absent.iter().rev().filter_map(|id| case.trace.event(id));
+        missed.find(|e| matches!(e.what, What::Read { .. }) && of_it(e) && !e.early && !write.deps.contains(e.id))
+    };
+    direct.or_else(by_content).or_else(by_failure)
 }
 
 /// A file that was there before gets another name: nobody wrote it in order to put it into place.

@@ -193,6 +193,7 @@ impl Case<'_> {
         let pauses = |e: &&Event| {
             matches!(e.what, What::Suspend)
                 && e.meets(to)
+                && (e.meets(from) || from.early)
                 // Of something that goes on by itself only its own pauses count.
                 && (!e.detached || e.path.iter().all(|arm| to.path.contains(arm)))
         };
