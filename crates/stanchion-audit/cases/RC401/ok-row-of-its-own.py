@@ -1,5 +1,6 @@
 # The row's key is what was asked for: whoever comes second puts the same row there.
 import sqlite3
+import uuid
 
 
 def keep(prefix, mail_id, sender_id, text):
@@ -13,3 +14,14 @@ def keep(prefix, mail_id, sender_id, text):
     )
     db.commit()
     return True
+
+
+def enter(prefix, visit_id, who):
+    db = sqlite3.connect("/data/mail.db")
+    if db.execute(f"SELECT who FROM {prefix}visit WHERE visit_id = ?", (visit_id,)).fetchone():
+        return
+    db.execute(
+        f"INSERT OR REPLACE INTO {prefix}visit (visit_id, who, badge_id) VALUES (?, ?, ?)",
+        (visit_id, who, str(uuid.uuid4())),
+    )
+    db.commit()

@@ -3,18 +3,24 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::bound::Bound;
 use super::compared::is_constant;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
 use super::mark::Mark;
 use super::name::called;
 use super::value::{Origins, Shape, Value};
+use crate::hir::Span;
 use crate::models::Words;
+use crate::sql::Piece;
 
 /// What a model says of a call that asks for more than whether there is such a file.
 const STATE: &str = "state";
 /// And of one that asks where it is, or what is around it.
 const PLACE: &str = "place";
+
+/// The statement by which another database is opened beside one.
+const ATTACH: &str = "ATTACH";
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -163,6 +169,24 @@ impl Engine<'_> {
             }
             _ => self.result(known),
         }
+    }
+
+    /// `ATTACH DATABASE '/data/old.db' AS old`: what is stored there stands in that file.
+    pub(super) fn attaches(&mut self, pieces: &[Piece], bound: &Bound, span: Span) {
+        let Some((Piece::Text(first), rest)) = pieces.split_first() else { return };
+        let is_it = first.trim_start().get(..ATTACH.len()).is_some_and(|verb| verb.eq_ignore_ascii_case(ATTACH));
+        if !is_it || self.here.early {
+            return;
+        }
+        let written = first.split('\'').nth(1).filter(|path| !path.is_empty());
+        let path = match (written, rest.first()) {
+            (Some(path), _) => Some(Rc::from(path)),
+            (None, Some(Piece::Hole(hole))) => bound.names.get(*hole).map(|name| Rc::from(name.as_str())),
+            (None, _) => bound.values.first().map(|value| Rc::clone(&value.name)),
+        };
+        let Some(name) = path.map(|path| spelled(&self.words().tidies, &path)) else { return };
+        let resource = Resource { kind: Kind::File, name, part: None, scope: Scope::Host };
+        self.emit(What::Opens, Some(resource), &Origins::default(), span);
     }
 
     /// An open file: its type tells what may be done with it, its name is the path.

@@ -171,6 +171,31 @@ pub(super) fn emptied(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// RC101: what a database holds is put into another file, which then takes its place.
+pub(super) fn swapped(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        let Some(from) = how.from.as_ref().filter(|_| resource.kind == Kind::File) else { continue };
+        let opened = |name: &str| {
+            let is_it = |e: &&Event| {
+                matches!(e.what, What::Opens)
+                    && e.resource.as_ref().is_some_and(|r| *r.name == *name)
+                    && e.meets(write)
+            };
+            case.between(0, write.id).iter().find(is_it)
+        };
+        let (Some(new), Some(old)) = (opened(from), opened(&resource.name)) else { continue };
+        let fills = |e: &Event| {
+            matches!(&e.what, What::Write(how) if how.inserts || how.creates)
+                && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
+                && e.meets(write)
+        };
+        if case.between(new.id.max(old.id), write.id).iter().any(fills) {
+            hits.extend(by_locks(case, "RC101", old, write, "a database"));
+        }
+    }
+}
+
 /// What was read is given to whoever has called, not only whether there was something.
 fn is_answer(case: &Case<'_>, read: &Event) -> bool {
     let (file, function) = case.trace.root.handles();

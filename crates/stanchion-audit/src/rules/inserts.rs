@@ -26,7 +26,8 @@ fn is_own_key(case: &Case<'_>, table: &str, asked: &[Rc<str>], how: &Write, colu
         return case.facts.schema.is_unique(table, &asked);
     }
     let keys: Vec<&Rc<str>> = columns.iter().filter(|column| is_identity(column)).collect();
-    let is_new = keys.iter().any(|key| !how.given.is_empty() && !how.given.contains(key));
+    // The first of them is what the row is called by.
+    let is_new = keys.first().is_some_and(|key| !how.given.is_empty() && !how.given.contains(key));
     keys.is_empty() || !is_new && keys.iter().any(|key| asked.contains(key))
 }
 

@@ -59,6 +59,7 @@ type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 const RULES: &[Rule] = &[
     content::file,
     content::emptied,
+    content::swapped,
     rows::row,
     rows::uncounted,
     lost::key,
