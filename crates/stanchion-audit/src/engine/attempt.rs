@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::again::leaves;
 use super::arms::put_entries;
-use super::compared::Says;
 use super::caught::{catches_more, gives_constant, is_refused};
+use super::compared::Says;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::instead::{RETURNS, Swallowed, gives_value};
@@ -215,8 +215,7 @@ impl Engine<'_> {
         if flow != Flow::Next && caught == Flow::Next {
             // Who has read it has left with it.
             let is_read = |event: &&Event| {
-                matches!(event.what, What::Read { .. })
-                    && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File)
+                matches!(event.what, What::Read { .. }) && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File)
             };
             let read = self.log().iter().skip(first).filter(is_read).filter(|_| !acts);
             let read = read.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));

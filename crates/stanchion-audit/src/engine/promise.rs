@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use super::{Engine, Entry};
 use super::call::Args;
 use super::caught::gives_constant;
 use super::event::{Acquire, Held, Kind, Scope, What, Write};
 use super::instead::Swallowed;
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
+use super::{Engine, Entry};
 use crate::hir::Span;
 use crate::models::Words;
 

@@ -178,9 +178,7 @@ pub(super) fn swapped(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(from) = how.from.as_ref().filter(|_| resource.kind == Kind::File) else { continue };
         let opened = |name: &str| {
             let is_it = |e: &&Event| {
-                matches!(e.what, What::Opens)
-                    && e.resource.as_ref().is_some_and(|r| *r.name == *name)
-                    && e.meets(write)
+                matches!(e.what, What::Opens) && e.resource.as_ref().is_some_and(|r| *r.name == *name) && e.meets(write)
             };
             case.between(0, write.id).iter().find(is_it)
         };

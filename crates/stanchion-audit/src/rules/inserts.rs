@@ -46,7 +46,8 @@ fn belongs(rows: &Resource, row: &Resource) -> bool {
 fn adds_up(case: &Case<'_>, check: &Event, write: &Event) -> bool {
     let beside = |e: &Event| {
         let both = e.resource.as_ref().zip(write.resource.as_ref());
-        both.is_some_and(|(one, other)| one.kind == Kind::Table && one.name != other.name) && e.guards.contains(check.id)
+        both.is_some_and(|(one, other)| one.kind == Kind::Table && one.name != other.name)
+            && e.guards.contains(check.id)
     };
     let counted =
         |e: &&Event| matches!(&e.what, What::Write(how) if how.relative && !how.deletes) && beside(e) && e.meets(write);

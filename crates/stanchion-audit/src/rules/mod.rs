@@ -1,6 +1,7 @@
 //! The rules: each judges a trace.
 
 mod content;
+mod ended;
 mod fencing;
 mod files;
 mod given_back;
@@ -64,6 +65,7 @@ const RULES: &[Rule] = &[
     rows::uncounted,
     lost::key,
     lost::memory,
+    ended::of_another,
     lost::split,
     content::of_its_maker,
     saved::snapshot,
