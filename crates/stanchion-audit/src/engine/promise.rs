@@ -46,7 +46,8 @@ impl Engine<'_> {
             self.made.remove(&arg.name);
         }
         // A table of functions that is filled before anything is read: whoever asks for one by its name calls it.
-        if verb == "add" && (self.here.early || self.events.is_empty()) {
+        let is_table = verb == "add" && !known.model.handler.0.is_empty();
+        if is_table && (self.here.early || self.events.is_empty()) {
             self.handler(known, Entry::Hook);
         }
         self.result(known)
