@@ -80,6 +80,28 @@ impl Engine<'_> {
         (given && !tested.origins.is_empty() && from.all(of_file)).then_some(negated)
     }
 
+    /// And of a place among what was read, or of how many are left of it: where one was found, it had something in it; where
+    /// none was, it may have others. With the reads of which this is so.
+    pub(super) fn if_not_among(&self, cond: &Expr, guard: &Origins) -> Option<(bool, Origins)> {
+        let (of, negated) = cond.negated();
+        let ExprKind::Binary { op, left, right } = &of.kind else { return None };
+        let (is_place, is_rest) = (is_before_first(right), is_count(left) && is_count(right));
+        let absent = match op.as_str() {
+            "==" if is_place || is_rest => !negated,
+            "!=" if is_place || is_rest => negated,
+            ">" if is_place => negated,
+            "<" | ">" if is_rest => negated,
+            _ => return None,
+        };
+        let is_whole = |event: &Event| {
+            matches!(event.what, What::Read { .. })
+                && event.resource.as_ref().is_some_and(|r| matches!(r.kind, Kind::File | Kind::Key))
+        };
+        let read = guard.iter().filter(|id| self.event(*id).is_some_and(is_whole));
+        let read = read.fold(Origins::default(), |all, id| all.with(&Origins::one(id)));
+        (!read.is_empty()).then_some((absent, read))
+    }
+
     /// Whether it was only asked for keys.
     pub(super) fn is_check(&self, guard: &Origins) -> bool {
         let asks = |event: &Event| {
@@ -114,6 +136,29 @@ fn is_same(one: &Expr, other: &Expr) -> bool {
         (ExprKind::Member { of: one, name }, ExprKind::Member { of: other, name: same }) => {
             name == same && matches!((&one.kind, &other.kind), (ExprKind::This, ExprKind::This))
         }
+        _ => false,
+    }
+}
+
+/// The place of what is nowhere: `-1`.
+fn is_before_first(expr: &Expr) -> bool {
+    let is_one = |of: &Expr| matches!(&of.kind, ExprKind::Num(number) if number == "1");
+    match &expr.kind {
+        ExprKind::Unary { op, of } => op == "-" && is_one(of),
+        ExprKind::Num(number) => number == "-1",
+        _ => false,
+    }
+}
+
+/// `list.length`, `len(list)`, `list.len()`.
+fn is_count(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Member { name, .. } => name == "length",
+        ExprKind::Call(call) => match &call.callee.kind {
+            ExprKind::Name(name) => name == "len" && call.args.len() == 1,
+            ExprKind::Member { name, .. } => name == "len" && call.args.is_empty(),
+            _ => false,
+        },
         _ => false,
     }
 }

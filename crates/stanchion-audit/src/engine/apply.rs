@@ -276,7 +276,7 @@ impl Engine<'_> {
         self.result(known)
     }
 
-    fn handler(&mut self, known: &Known<'_>, entry: Entry) -> Value {
+    pub(super) fn handler(&mut self, known: &Known<'_>, entry: Entry) -> Value {
         let name = known.at().map_or_else(|| Rc::from(known.name), |at| at.name);
         let mut handler = known.get(&known.model.handler);
         if handler.as_ref().is_none_or(|handler| handler.closure().is_none()) {

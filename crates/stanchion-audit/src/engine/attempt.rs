@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::again::leaves;
 use super::arms::put_entries;
 use super::caught::{catches_more, gives_constant, is_refused};
+use super::compared::Says;
 use super::event::{Event, Kind, What};
 use super::exec::Flow;
 use super::instead::{RETURNS, Swallowed, gives_value};
@@ -212,7 +213,14 @@ impl Engine<'_> {
         // What was done with a file's content asks something else.
         // Where nothing was asked, it has been left all the same: what follows depends on the condition around it.
         if flow != Flow::Next && caught == Flow::Next {
-            self.here.guards.push(asked);
+            // Who has read it has left with it.
+            let is_read = |event: &&Event| {
+                matches!(event.what, What::Read { .. }) && event.resource.as_ref().is_some_and(|r| r.kind == Kind::File)
+            };
+            let read = self.log().iter().skip(first).filter(is_read).filter(|_| !acts);
+            let read = read.fold(Origins::default(), |all, event| all.with(&Origins::one(event.id)));
+            self.here.said.push((Says::Absent, read.clone()));
+            self.here.guards.push(asked.with(&read));
         } else if left {
             self.here.guards.push(Origins::default());
         }

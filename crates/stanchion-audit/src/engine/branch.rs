@@ -53,8 +53,10 @@ impl Engine<'_> {
         }
         let absent = if_absent(cond, self.is_check(&guard)).or_else(|| self.if_no_file(&tested));
         let absent = absent.or_else(|| self.if_no_content(cond, &tested));
-        let (is_field, is_either) = (Asked::is_field(cond), Asked::is_either(cond));
-        let asked = Asked { absent, guard: guard.clone(), compared, is_field, is_either, had: if_had(cond) };
+        let among = self.if_not_among(cond, &guard).filter(|_| absent.is_none());
+        let (is_field, is_either) = (Asked::is_field(cond), Asked::is_either(cond) || among.is_some());
+        let (said, found) = among.map_or_else(|| (absent, guard.clone()), |(absent, read)| (Some(absent), read));
+        let asked = Asked { absent: said, guard: found, compared, is_field, is_either, had: if_had(cond) };
         let known = self.here.said.len();
         if let Some(absent) = absent {
             self.filled_in_arm(&guard, if absent { then } else { other }, scope);

@@ -48,7 +48,7 @@ pub(super) struct Asked {
     pub(super) compared: Compared,
     /// All of it is a field: `job.done`, `job["done"]`.
     pub(super) is_field: bool,
-    /// Of its two parts one is enough: `!job || job.done`.
+    /// Of its two parts one is enough: `!job || job.done`; or it is only not among those that are there.
     pub(super) is_either: bool,
     /// It holds when what it asks for was had; nothing if it does not say.
     pub(super) had: Option<bool>,
@@ -89,7 +89,7 @@ impl Engine<'_> {
     pub(super) fn knows(&mut self, asked: &Asked, then: bool) {
         if let Some(absent) = asked.absent {
             match absent == then {
-                // For `!row || row.busy` there may be one all the same.
+                // For `!row || row.busy`, or where it is another one, there may be one all the same.
                 true if asked.is_either => {}
                 true => self.here.said.push((Says::Absent, asked.guard.clone())),
                 false => self.here.said.push((Says::Present, asked.guard.clone())),

@@ -98,6 +98,8 @@ pub(crate) enum What {
     },
     /// Only whether it is there.
     Check,
+    /// A database is opened: what is stored in it from now on stands in this file.
+    Opens,
     /// The names in a folder.
     List,
     /// One more than what was found among them.
@@ -193,6 +195,10 @@ pub(crate) struct Write {
     pub(crate) decided: bool,
     /// It says which process has written it.
     pub(crate) owner: bool,
+    /// It has in it what nobody else would put there: an identity, a secret.
+    pub(crate) random: bool,
+    /// What was there is dropped, and nothing is put in its place.
+    pub(crate) clears: bool,
     /// Reads of which conditions have only asked whether what is written is there already.
     pub(crate) skips: Origins,
     /// It says only when that was.

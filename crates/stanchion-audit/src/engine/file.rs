@@ -3,13 +3,16 @@
 use std::rc::Rc;
 
 use super::Engine;
+use super::bound::Bound;
 use super::compared::is_constant;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
 use super::mark::Mark;
 use super::name::called;
 use super::value::{Origins, Shape, Value};
+use crate::hir::Span;
 use crate::models::Words;
+use crate::sql::Piece;
 
 /// What a model says of a call that asks for more than whether there is such a file.
 const STATE: &str = "state";
@@ -18,6 +21,8 @@ const PLACE: &str = "place";
 
 /// The name of what is in a file, before its path.
 pub(super) const CONTENT: &str = "content of ";
+/// The statement by which another database is opened beside one.
+const ATTACH: &str = "ATTACH";
 
 impl Engine<'_> {
     pub(super) fn file_call(&mut self, known: &Known<'_>, family: &str, verb: &str) -> Value {
@@ -82,6 +87,8 @@ impl Engine<'_> {
                 let constant = value.as_ref().is_none_or(is_constant);
                 let words = self.words();
                 let owner = value.as_ref().is_some_and(|value| is_owner(words, value));
+                let random = value.as_ref().is_some_and(is_random);
+                let clears = verb == "write" && value.as_ref().is_none_or(is_empty);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let exclusive = known.flag(&words.creates);
                 let appends = verb == "append" || known.flag(&words.appends);
@@ -94,6 +101,8 @@ impl Engine<'_> {
                     compares: known.get(&known.model.compares).is_some(),
                     constant,
                     owner,
+                    random,
+                    clears,
                     named: at.map(|at| at.deep_origins()).unwrap_or_default(),
                     ..Write::default()
                 };
@@ -146,6 +155,12 @@ impl Engine<'_> {
                 Value::null()
             }
             (_, "open") => self.open(known, &path),
+            (_, "opens") => {
+                if at.is_some() && !self.here.early {
+                    self.emit(What::Opens, resource(), &none, known.span);
+                }
+                self.result(known)
+            }
             (_, "handle" | "stream") => self.handle(known, verb == "stream"),
             (_, "temp") => {
                 let name = format!("{}{}@{}", Mark::Unique, known.name, known.span.line);
@@ -159,6 +174,24 @@ impl Engine<'_> {
             }
             _ => self.result(known),
         }
+    }
+
+    /// `ATTACH DATABASE '/data/old.db' AS old`: what is stored there stands in that file.
+    pub(super) fn attaches(&mut self, pieces: &[Piece], bound: &Bound, span: Span) {
+        let Some((Piece::Text(first), rest)) = pieces.split_first() else { return };
+        let is_it = first.trim_start().get(..ATTACH.len()).is_some_and(|verb| verb.eq_ignore_ascii_case(ATTACH));
+        if !is_it || self.here.early {
+            return;
+        }
+        let written = first.split('\'').nth(1).filter(|path| !path.is_empty());
+        let path = match (written, rest.first()) {
+            (Some(path), _) => Some(Rc::from(path)),
+            (None, Some(Piece::Hole(hole))) => bound.names.get(*hole).map(|name| Rc::from(name.as_str())),
+            (None, _) => bound.values.first().map(|value| Rc::clone(&value.name)),
+        };
+        let Some(name) = path.map(|path| spelled(&self.words().tidies, &path)) else { return };
+        let resource = Resource { kind: Kind::File, name, part: None, scope: Scope::Host };
+        self.emit(What::Opens, Some(resource), &Origins::default(), span);
     }
 
     /// An open file: its type tells what may be done with it, its name is the path.
@@ -217,18 +250,20 @@ impl Engine<'_> {
                 let value = known.get(&known.model.value);
                 let constant = value.as_ref().is_none_or(is_constant);
                 let owner = value.as_ref().is_some_and(|value| is_owner(self.words(), value));
+                let random = value.as_ref().is_some_and(is_random);
                 let deps = value.map(|value| value.deep_origins()).unwrap_or_default();
                 let named = file.origins.clone();
                 let extends = &**kind == "file.a+" && !self.is_empty(&resource);
                 let (appends, creates) = (extends || &**kind == "file.a", &**kind == "file.x");
                 let write = Write { relative: appends, creates, constant, keeps, owner, named, ..Write::default() };
-                let write = Write { whole: !appends, ..write };
+                let write = Write { whole: !appends, random, ..write };
                 self.emit(What::Write(write), Some(resource), &deps, known.span);
                 Value::null()
             }
             Some("empty") => {
                 let creates = &**kind == "file.x";
                 let write = Write { whole: true, creates, constant: true, keeps, empties: true, ..Write::default() };
+                let write = Write { clears: true, ..write };
                 self.emit(What::Write(write), Some(resource), &Origins::default(), known.span);
                 Value::null()
             }
@@ -249,6 +284,24 @@ impl Engine<'_> {
 /// It has in it by what the present process is known.
 fn is_owner(words: &Words, value: &Value) -> bool {
     words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
+}
+
+/// Fields of what is written that are looked at.
+const FIELDS_MOST: usize = 32;
+
+/// It has in it, or in one of its fields, what another caller would not have there.
+fn is_random(value: &Value) -> bool {
+    let is = |value: &Value| Mark::Random.is_in(&value.name);
+    is(value) || value.object().is_some_and(|of| of.fields.borrow().values().take(FIELDS_MOST).any(is))
+}
+
+/// Nothing at all is written: an empty text, or up to the length of nothing.
+fn is_empty(value: &Value) -> bool {
+    match &value.shape {
+        Shape::Str(text) => text.is_empty(),
+        Shape::Num(length) => *length == 0.0,
+        _ => false,
+    }
 }
 
 /// A path in one spelling: `${dir}/items` is what joining gives as `dir/items`, and `a/./b` is `a/b`.

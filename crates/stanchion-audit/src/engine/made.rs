@@ -204,6 +204,7 @@ impl Engine<'_> {
             let fits = known.has_needs()
                 && match model.does.as_str() {
                     "sql" | "sql.prepare" => known.at().is_some_and(|text| crate::sql::looks_like_sql(&text.name)),
+                    "file.handle" => known.at().is_some_and(|at| at.kind().is_some()),
                     _ if !model.handler.0.is_empty() => is_function(&model.handler),
                     _ if !model.callback.0.is_empty() => is_function(&model.callback),
                     _ => model.how.as_deref() == Some("any") || !model.needs.0.is_empty(),

@@ -316,7 +316,7 @@ impl<'p> Engine<'p> {
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
-        if !matches!(what, What::List | What::Next)
+        if !matches!(what, What::List | What::Next | What::Opens)
             && resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory)
         {
             self.steps_most = self.steps_most.max(self.steps_loud);

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::Engine;
 use super::absent::if_absent;
 use super::call::Args;
 use super::caught::gives_constant;
@@ -11,6 +10,7 @@ use super::frame::{Chain, Tail};
 use super::instead::Swallowed;
 use super::known::Known;
 use super::value::{EventId, Origins, Shape, Value};
+use super::{Engine, Entry};
 use crate::hir::{Loop, Span};
 use crate::models::Words;
 
@@ -55,6 +55,11 @@ impl Engine<'_> {
         }
         for (_, arg) in known.args {
             self.made.remove(&arg.name);
+        }
+        // A table of functions that is filled before anything is read: whoever asks for one by its name calls it.
+        let is_table = verb == "add" && !known.model.handler.0.is_empty();
+        if is_table && (self.here.early || self.events.is_empty()) {
+            self.handler(known, Entry::Hook);
         }
         self.result(known)
     }

@@ -152,6 +152,7 @@ impl Engine<'_> {
             }
         }
         let bound = Bound { names, holes, values, rest };
+        self.attaches(&pieces, &bound, known.span);
         let kind = on.and_then(|on| on.kind().cloned());
         let mut statements = sql::read(&pieces);
         statements.iter_mut().for_each(|statement| bound.align(statement));

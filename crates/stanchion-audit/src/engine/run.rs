@@ -172,7 +172,7 @@ impl Engine<'_> {
         self.frames.push(Frame::new(root.function.file, root.function.function, root.site, None));
         let back = self.settled(back, root.site.span);
         self.own_locks(0);
-        let call_end = self.next_id();
+        let (call_end, answer) = (self.next_id(), back.deep_origins());
         if root.entry == Entry::Loose {
             // What the call has made is for all functions that it gives back.
             self.made.clear();
@@ -189,7 +189,7 @@ impl Engine<'_> {
         let made = std::mem::take(&mut self.objects_made);
         let (events, early) = (std::mem::take(&mut self.events), Rc::clone(&self.early));
         let named = std::mem::take(&mut self.named);
-        (Trace { root, events, early, call_end, made, tools: Vec::new(), named, cut: self.cut }, back)
+        (Trace { root, events, early, call_end, answer, made, tools: Vec::new(), named, cut: self.cut }, back)
     }
 
     /// A lock that was handed on after it was taken is not the call's own.

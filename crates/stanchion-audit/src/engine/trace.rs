@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::event::Site;
 use super::listed::{Listed, Named, Part};
-use super::value::{Closure, Value};
+use super::value::{Closure, Origins, Value};
 use super::{Event, EventId, Made};
 use crate::hir::FunctionId;
 
@@ -56,6 +56,8 @@ pub(crate) struct Trace {
     pub(super) early: Rc<Vec<Event>>,
     /// From here on functions run that it has given back.
     pub(super) call_end: EventId,
+    /// What it gives derives from these.
+    pub(crate) answer: Origins,
     /// Objects that it makes with all their fields.
     pub(crate) made: Vec<Made>,
     /// The tools that it is for, if another handler lists them.

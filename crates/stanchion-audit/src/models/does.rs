@@ -13,6 +13,7 @@ const WORDS: &[&str] = &[
     "file.delete",
     "file.rename",
     "file.open",
+    "file.opens",
     "file.handle",
     "file.stream",
     "file.temp",

@@ -1,10 +1,11 @@
 //! RC101, RC107: files that are written with what was read from them.
 
 use super::lost::{by_locks, decides, pairs};
+use super::parts::flat;
 use super::{Case, Hit, common};
 use crate::engine::{Entry, Event, Kind, Mark, Scope, What};
 use crate::hir::each::each_in;
-use crate::hir::{ExprKind, Function};
+use crate::hir::{ExprKind, Function, Stmt, StmtKind};
 
 /// RC101 and RC107.
 pub(super) fn file(case: &Case<'_>, hits: &mut Vec<Hit>) {
@@ -168,8 +169,41 @@ pub(super) fn emptied(case: &Case<'_>, hits: &mut Vec<Hit>) {
         };
         // What is removed by somebody else's order is no longer needed.
         let here = !how.deletes || write.stack.len() == common(read, write);
-        if here && since.iter().any(|e| puts(&e)) {
+        // Or it had something in it, which whoever called has now.
+        let handed_over = how.clears && write.present.contains(read.id) && is_answer(case, read);
+        if here && (handed_over || since.iter().any(|e| puts(&e))) {
             hits.extend(by_locks(case, "RC101", read, write, "a file"));
         }
     }
+}
+
+/// RC101: what a database holds is put into another file, which then takes its place.
+pub(super) fn swapped(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        let Some(from) = how.from.as_ref().filter(|_| resource.kind == Kind::File) else { continue };
+        let opened = |name: &str| {
+            let is_it = |e: &&Event| {
+                matches!(e.what, What::Opens) && e.resource.as_ref().is_some_and(|r| *r.name == *name) && e.meets(write)
+            };
+            case.between(0, write.id).iter().find(is_it)
+        };
+        let (Some(new), Some(old)) = (opened(from), opened(&resource.name)) else { continue };
+        let fills = |e: &Event| {
+            matches!(&e.what, What::Write(how) if how.inserts || how.creates)
+                && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
+                && e.meets(write)
+        };
+        if case.between(new.id.max(old.id), write.id).iter().any(fills) {
+            hits.extend(by_locks(case, "RC101", old, write, "a database"));
+        }
+    }
+}
+
+/// What was read is given to whoever has called, not only whether there was something.
+fn is_answer(case: &Case<'_>, read: &Event) -> bool {
+    let (file, function) = case.trace.root.handles();
+    let body = case.program.module(file).functions.get(function).map_or(&[][..], |found| &found.body[..]);
+    let gives = |stmt: &&Stmt| matches!(&stmt.kind, StmtKind::Return(Some(value)) if !value.is_literal());
+    case.trace.answer.contains(read.id) && flat(body).iter().any(gives)
 }

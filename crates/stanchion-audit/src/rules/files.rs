@@ -131,7 +131,13 @@ fn look<'a>(case: &'a Case<'_>, write: &Event, resource: &Resource) -> Option<&'
         let read = missed.find(|e| matches!(e.what, What::Read { .. }) && of_it(e))?;
         read.guards.iter().rev().filter_map(|id| case.trace.event(id)).find(is_check)
     };
-    direct.or_else(by_content)
+    // Nothing was there to be read, and an identity is made that from then on is the one.
+    let by_failure = || {
+        let What::Write(Write { random: true, .. }) = &write.what else { return None };
+        let mut missed = write.absent.iter().rev().filter_map(|id| case.trace.event(id));
+        missed.find(|e| matches!(e.what, What::Read { .. }) && of_it(e) && !e.early && !write.deps.contains(e.id))
+    };
+    direct.or_else(by_content).or_else(by_failure)
 }
 
 /// A file that was there before gets another name: nobody wrote it in order to put it into place.
@@ -195,6 +201,18 @@ fn moved_away(case: &Case<'_>, write: &Event, from: &str) -> bool {
         || Mark::Unique.is_in(to) && case.events().iter().any(is_read)
 }
 
+/// A database that is built anew and then moved: whatever was there before is removed first, or it has the name of what it
+/// will be, with something behind it. Any other is put away with what it holds.
+fn is_scratch(case: &Case<'_>, write: &Event, from: &str, opened: &Event) -> bool {
+    let is_left = |e: &Event| {
+        matches!(&e.what, What::Write(how) if how.deletes)
+            && e.resource.as_ref().is_some_and(|r| *r.name == *from)
+            && e.meets(opened)
+    };
+    let named = write.resource.as_ref().and_then(|r| from.strip_prefix(&*r.name));
+    named.is_some_and(|rest| !rest.is_empty()) || case.between(0, opened.id).iter().any(is_left)
+}
+
 /// RC303: two writers share one temporary file.
 pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
     for write in case.events() {
@@ -202,9 +220,13 @@ pub(super) fn fixed_temp_name(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(from) = &how.from else { continue };
         let written = case.between(0, write.id).iter().rev().find(|event| {
             event.meets(write)
-                // What fails if it is there is not shared: it may be a lock that is moved away.
-                && matches!(&event.what, What::Write(w) if w.whole && !w.creates)
                 && event.resource.as_ref().is_some_and(|r| r.name == *from)
+                && match &event.what {
+                    // What fails if it is there is not shared: it may be a lock that is moved away.
+                    What::Write(how) => how.whole && !how.creates,
+                    What::Opens => is_scratch(case, write, from, event),
+                    _ => false,
+                }
         });
         let Some(written) = written else { continue };
         if Mark::Unique.is_in(from)

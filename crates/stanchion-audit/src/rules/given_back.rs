@@ -9,7 +9,7 @@ use crate::hir::{Call, Expr, ExprKind, Function, Pattern, StmtKind};
 const REMOVES: [&str; 4] = ["delete", "pop", "clear", "remove"];
 
 /// A map by its name, and whether it is a field.
-type Map<'a> = (&'a str, bool);
+pub(super) type Map<'a> = (&'a str, bool);
 
 /// Whether entries of the map that is written are given back where they are taken out of it.
 pub(super) fn is_given_back(case: &Case<'_>, write: &Event) -> bool {
@@ -28,13 +28,19 @@ pub(super) fn is_given_back(case: &Case<'_>, write: &Event) -> bool {
     maps.iter().any(|map| functions.iter().any(|function| gives_back(function, *map)))
 }
 
+/// Whether a call is one by which a map loses an entry.
+pub(super) fn removes(expr: &Expr) -> bool {
+    receiver(expr).is_some_and(|(_, name)| REMOVES.contains(&name))
+}
+
 /// An entry is taken out, and something is done with it for its own sake.
-fn gives_back(function: &Function, of: Map<'_>) -> bool {
+pub(super) fn gives_back(function: &Function, of: Map<'_>) -> bool {
     let all = flat(&function.body);
     let is_it = |expr: &Expr| map(expr) == Some(of);
-    let removes = |expr: &Expr| receiver(expr).is_some_and(|(map, name)| is_it(map) && REMOVES.contains(&name));
     let loses = all.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Expr(expr) | StmtKind::Assign { value: expr, .. } => removes(expr),
+        StmtKind::Expr(expr) | StmtKind::Assign { value: expr, .. } => {
+            removes(expr) && receiver(expr).is_some_and(|(map, _)| is_it(map))
+        }
         StmtKind::Delete(expr) => entry(expr).is_some_and(is_it),
         _ => false,
     });
@@ -60,7 +66,7 @@ fn gives_back(function: &Function, of: Map<'_>) -> bool {
     })
 }
 
-fn map(expr: &Expr) -> Option<Map<'_>> {
+pub(super) fn map(expr: &Expr) -> Option<Map<'_>> {
     match &expr.kind {
         ExprKind::Name(name) => Some((name, false)),
         ExprKind::Member { of, name } if matches!(of.kind, ExprKind::This) => Some((name, true)),
@@ -77,14 +83,14 @@ fn entry(expr: &Expr) -> Option<&Expr> {
 }
 
 /// `of.name(…)`, waited for or not.
-fn receiver(expr: &Expr) -> Option<(&Expr, &str)> {
+pub(super) fn receiver(expr: &Expr) -> Option<(&Expr, &str)> {
     match &call(expr)?.callee.kind {
         ExprKind::Member { of, name } => Some((of, name)),
         _ => None,
     }
 }
 
-fn call(expr: &Expr) -> Option<&Call> {
+pub(super) fn call(expr: &Expr) -> Option<&Call> {
     match &expr.kind {
         ExprKind::Await(of) => call(of),
         ExprKind::Call(call) => Some(call),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Case, Hit};
-use crate::engine::{Event, Kind, Resource, What, Write, is_identity};
+use crate::engine::{Event, EventId, Kind, Resource, What, Write, is_identity};
 
 /// Whoever wants the value, too, keeps it for the next time: it does not matter who sets it.
 fn is_cached(case: &Case<'_>, key: &Resource) -> bool {
@@ -19,14 +19,49 @@ fn is_of_another_column(read: &Event, how: &Write) -> bool {
 }
 
 /// Whether a row that takes the place of another takes that of the one that was asked for. Where nobody says what the keys
-/// are, they are what tells which row it is.
-fn is_own_key(case: &Case<'_>, table: &str, asked: &[Rc<str>], columns: &[Rc<str>]) -> bool {
+/// are, they are what tells which row it is; a row that has one of those for itself takes nobody's place.
+fn is_own_key(case: &Case<'_>, table: &str, asked: &[Rc<str>], how: &Write, columns: &[Rc<str>]) -> bool {
     if case.facts.schema.has_keys(table) {
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
         return case.facts.schema.is_unique(table, &asked);
     }
-    let mut keys = columns.iter().filter(|column| is_identity(column)).peekable();
-    keys.peek().is_none() || keys.any(|key| asked.contains(key))
+    let keys: Vec<&Rc<str>> = columns.iter().filter(|column| is_identity(column)).collect();
+    // The first of them is what the row is called by.
+    let is_new = keys.first().is_some_and(|key| !how.given.is_empty() && !how.given.contains(key));
+    keys.is_empty() || !is_new && keys.iter().any(|key| asked.contains(key))
+}
+
+/// Rows of one table that are known by the key of a row of another one.
+fn belongs(rows: &Resource, row: &Resource) -> bool {
+    let values = |of: &Resource| -> Vec<String> {
+        let pairs = of.part.as_deref().into_iter().flat_map(|part| part.split(','));
+        pairs.filter_map(|pair| Some(pair.split_once('=')?.1.to_owned())).collect()
+    };
+    let of_row = values(row);
+    values(rows).iter().any(|value| of_row.contains(value))
+}
+
+/// Whether something was done between the two that must not be done twice, though the row itself may be put there twice:
+/// something else was counted, or what belongs to the row was removed with the old one.
+fn adds_up(case: &Case<'_>, check: &Event, write: &Event) -> bool {
+    let beside = |e: &Event| {
+        let both = e.resource.as_ref().zip(write.resource.as_ref());
+        both.is_some_and(|(one, other)| one.kind == Kind::Table && one.name != other.name)
+            && e.guards.contains(check.id)
+    };
+    let counted =
+        |e: &&Event| matches!(&e.what, What::Write(how) if how.relative && !how.deletes) && beside(e) && e.meets(write);
+    let removed = |e: &&Event| {
+        let of_it = e.resource.as_ref().zip(write.resource.as_ref()).is_some_and(|(one, other)| belongs(one, other));
+        matches!(&e.what, What::Write(how) if how.deletes)
+            && of_it
+            && beside(e)
+            && e.meets(write)
+            && e.transaction.is_some()
+            && e.transaction == write.transaction
+    };
+    case.between(check.id, write.id).iter().any(|e| counted(&e))
+        || case.between(check.id, EventId::MAX).iter().any(|e| removed(&e))
 }
 
 /// RC401.
@@ -57,13 +92,19 @@ pub(super) fn check_then_insert(case: &Case<'_>, hits: &mut Vec<Hit>) {
             What::Read { by, highest: None, .. } if !by.is_empty() => by,
             _ => &how.given,
         };
-        if how.replaces.as_ref().is_some_and(|columns| is_own_key(case, &resource.name, asked, columns)) {
+        let replaced = how.replaces.as_ref();
+        if replaced.is_some_and(|columns| is_own_key(case, &resource.name, asked, how, columns))
+            && !adds_up(case, check, write)
+        {
             continue;
         }
         let columns: Vec<String> = asked.iter().map(ToString::to_string).collect();
         let acts =
             |e: &Event| e.id > check.id && e.id < write.id && matches!(&e.what, What::Effect(effect) if !effect.safe);
-        if case.facts.schema.is_unique(&resource.name, &columns) && !case.events().iter().any(acts) {
+        if replaced.is_none()
+            && case.facts.schema.is_unique(&resource.name, &columns)
+            && !case.events().iter().any(acts)
+        {
             continue;
         }
         let alone = case.is_ours_alone(resource.scope) && !case.is_parallel(write);

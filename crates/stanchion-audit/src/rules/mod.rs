@@ -2,6 +2,7 @@
 
 mod aside;
 mod content;
+mod ended;
 mod fencing;
 mod files;
 mod given_back;
@@ -60,10 +61,12 @@ type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 const RULES: &[Rule] = &[
     content::file,
     content::emptied,
+    content::swapped,
     rows::row,
     rows::uncounted,
     lost::key,
     lost::memory,
+    ended::of_another,
     lost::split,
     content::of_its_maker,
     saved::snapshot,
@@ -196,6 +199,7 @@ impl Case<'_> {
         let pauses = |e: &&Event| {
             matches!(e.what, What::Suspend)
                 && e.meets(to)
+                && (e.meets(from) || from.early)
                 // Of something that goes on by itself only its own pauses count.
                 && (!e.detached || e.path.iter().all(|arm| to.path.contains(arm)))
         };
