@@ -72,6 +72,10 @@ pub(super) struct AtYield {
     pub(super) bind: Option<Pattern>,
     pub(super) scope: Rc<Vars>,
     pub(super) frame: usize,
+    /// How much had happened before.
+    pub(super) first: usize,
+    /// A way was left out that takes none.
+    pub(super) passed: bool,
 }
 
 impl Frame {

@@ -8,6 +8,8 @@ use super::either::any_function;
 use super::event::What;
 use super::fields::pairs;
 use super::known::Known;
+use super::listing::kept_alike;
+use super::memory::COLLECTION;
 use super::name::{joined, word};
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::{Language, Span};
@@ -28,7 +30,9 @@ impl Engine<'_> {
         let made = models.made(language, path);
         if let Some(kind) = made.or_else(|| models.made(language, &joined(&[package, ".", name]))) {
             let kind_name: Rc<str> = kind.name.as_str().into();
-            return self.made(&kind_name, path, &args, is_new, span);
+            let made = self.made(&kind_name, path, &args, is_new, span);
+            let all = args.first().filter(|_| *kind_name == *COLLECTION);
+            return all.map(|(_, all)| kept_alike(all, made.clone().from(&all.origins))).unwrap_or(made);
         }
         // The package itself, or what it exports by default, is called.
         for (on, name) in [(usual, "()"), (package, name)] {

@@ -110,6 +110,8 @@ pub(crate) struct Words {
     pub(crate) has: Vec<String>,
     /// Methods that change nothing any more if they are called again.
     pub(crate) settles: Vec<String>,
+    /// Functions that give one of those that they are given.
+    pub(crate) chooses: Vec<String>,
     /// Calls that tidy a path up, as they are named: for every name that a file can have they give the same file.
     pub(crate) tidies: Vec<String>,
     /// Ends of addresses that are posted to because the question is long.
@@ -178,6 +180,7 @@ impl Words {
             (&mut self.fills, &more.fills),
             (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
+            (&mut self.chooses, &more.chooses),
             (&mut self.tidies, &more.tidies),
             (&mut self.asks, &more.asks),
             (&mut self.elsewhere, &more.elsewhere),
