@@ -13,6 +13,7 @@ mod locks;
 mod lost;
 mod mutexes;
 mod parts;
+mod renamed;
 mod repeated;
 mod retries;
 mod rows;
@@ -58,6 +59,7 @@ type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 /// All rules, one line each.
 const RULES: &[Rule] = &[
     content::file,
+    renamed::back_elsewhere,
     content::emptied,
     rows::row,
     rows::uncounted,

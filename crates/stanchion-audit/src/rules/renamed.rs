@@ -1,0 +1,82 @@
+//! RC101, where a file is found by going through its folder, and written back under the name that its content says.
+
+use super::lost::by_locks;
+use super::{Case, Hit};
+use crate::engine::{Event, Kind, Mark, What, Write};
+
+/// Reads of one write that are looked at.
+const READS_MOST: usize = 8;
+
+/// RC101: what was read of a file that was found in a folder is changed, and written to that folder by what it says itself.
+pub(super) fn back_elsewhere(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    let is_list = |e: &&Event| matches!(e.what, What::List) && !e.early;
+    let lists: Vec<&Event> = case.events().iter().filter(is_list).take(READS_MOST).collect();
+    if lists.is_empty() {
+        return;
+    }
+    for write in case.events() {
+        let What::Write(how) = &write.what else { continue };
+        let plain = how.whole && !how.creates && !how.deletes && !how.constant && !write.handler;
+        if !plain || hits.iter().any(|hit| hit.code == "RC101" && hit.write == write.site) {
+            continue;
+        }
+        // A loop in between goes through the parts of what was read, and makes a file of each.
+        let reads = write.deps.iter().rev().take(READS_MOST).filter_map(|id| case.trace.event(id)).filter(|read| {
+            matches!(read.what, What::Read { .. })
+                && !read.early
+                && how.named.contains(read.id)
+                && read.loops.starts_with(&write.loops)
+                && read.meets(write)
+        });
+        let found = reads.filter_map(|read| {
+            let list = lists.iter().find(|list| is_found_in(list, read))?;
+            (is_put_beside(list, write) || is_moved(case, list, read, write)).then_some(read)
+        });
+        if let Some(read) = found.into_iter().next() {
+            hits.extend(by_locks(case, "RC101", read, write, "a file"));
+        }
+    }
+}
+
+/// The file has the name of one of those that the folder was found to hold.
+fn is_found_in(list: &Event, read: &Event) -> bool {
+    let names = list.resource.as_ref().and_then(|r| r.part.as_ref());
+    let of_file = read.resource.as_ref().filter(|r| r.kind == Kind::File && read.id > list.id);
+    names.zip(of_file).is_some_and(|(names, file)| file.name.contains(&**names))
+}
+
+/// What the path has behind the folder.
+fn inside<'a>(list: &Event, of: &'a Event) -> Option<&'a str> {
+    let path = of.resource.as_ref().filter(|r| r.kind == Kind::File)?;
+    path.name.strip_prefix(&*list.resource.as_ref()?.name)?.strip_prefix('/')
+}
+
+/// It is one of the files that are found there the next time: in the same folder, or in any that was looked through, with the
+/// same ending, and not with a name that nobody has had.
+fn is_put_beside(list: &Event, write: &Event) -> bool {
+    let pattern = list.resource.as_ref().and_then(|r| r.part.as_deref()).unwrap_or_default();
+    let is_asked = |name: &&str| !name.contains('/') || pattern.contains("**");
+    let Some(name) = inside(list, write).filter(|name| is_asked(name) && !Mark::Unique.is_in(name)) else {
+        return false;
+    };
+    let asked = ending(pattern.trim_end_matches(')'));
+    ending(name).is_some_and(|ending| asked.is_none_or(|asked| asked == ending))
+}
+
+/// The one that was found, or what it was called, is removed: it has come from there.
+fn is_moved(case: &Case<'_>, list: &Event, read: &Event, write: &Event) -> bool {
+    let of_it = |how: &Write| how.named.contains(read.id) || how.named.contains(list.id);
+    inside(list, write).is_some()
+        && case.events().iter().any(|e| {
+            matches!(&e.what, What::Write(how) if how.deletes && of_it(how))
+                && e.id > read.id
+                && e.resource.as_ref().is_some_and(|r| r.kind == Kind::File)
+                && e.meets(write)
+        })
+}
+
+/// The ending of a file's name, or of a pattern for names.
+fn ending(name: &str) -> Option<&str> {
+    let (_, ending) = name.rsplit_once('.')?;
+    (!ending.is_empty() && ending.chars().all(char::is_alphanumeric)).then_some(ending)
+}
