@@ -63,6 +63,7 @@ const RULES: &[Rule] = &[
     content::emptied,
     rows::row,
     rows::uncounted,
+    rows::put_back,
     lost::key,
     lost::memory,
     lost::split,
