@@ -1,4 +1,5 @@
-//! RC101, where a file is found by going through its folder, and written back under the name that its content says.
+//! RC101, where a file is found by going through its folder, or by a name that was given, and written back under the name that
+//! its content says.
 
 use super::lost::by_locks;
 use super::{Case, Hit};
@@ -7,13 +8,10 @@ use crate::engine::{Event, Kind, Mark, What, Write};
 /// Reads of one write that are looked at.
 const READS_MOST: usize = 8;
 
-/// RC101: what was read of a file that was found in a folder is changed, and written to that folder by what it says itself.
+/// RC101: what was read of a file is changed, and written to its folder by what it says itself.
 pub(super) fn back_elsewhere(case: &Case<'_>, hits: &mut Vec<Hit>) {
     let is_list = |e: &&Event| matches!(e.what, What::List) && !e.early;
     let lists: Vec<&Event> = case.events().iter().filter(is_list).take(READS_MOST).collect();
-    if lists.is_empty() {
-        return;
-    }
     for write in case.events() {
         let What::Write(how) = &write.what else { continue };
         let plain = how.whole && !how.creates && !how.deletes && !how.constant && !write.handler;
@@ -28,9 +26,10 @@ pub(super) fn back_elsewhere(case: &Case<'_>, hits: &mut Vec<Hit>) {
                 && read.loops.starts_with(&write.loops)
                 && read.meets(write)
         });
-        let found = reads.filter_map(|read| {
-            let list = lists.iter().find(|list| is_found_in(list, read))?;
-            (is_put_beside(list, write) || is_moved(case, list, read, write)).then_some(read)
+        let found = reads.filter(|read| {
+            let list = lists.iter().find(|list| is_found_in(list, read));
+            let is_it = |list: &&Event| is_put_beside(list, write) || is_moved(case, list, read, write);
+            list.map_or_else(|| is_named_alike(read, write), is_it)
         });
         if let Some(read) = found.into_iter().next() {
             hits.extend(by_locks(case, "RC101", read, write, "a file"));
@@ -79,4 +78,34 @@ fn is_moved(case: &Case<'_>, list: &Event, read: &Event, write: &Event) -> bool 
 fn ending(name: &str) -> Option<&str> {
     let (_, ending) = name.rsplit_once('.')?;
     (!ending.is_empty() && ending.chars().all(char::is_alphanumeric)).then_some(ending)
+}
+
+/// The one was asked for by a name that was given, and the other has what its content says in the place of that.
+fn is_named_alike(read: &Event, write: &Event) -> bool {
+    let path = |e: &Event| e.resource.as_ref().filter(|r| r.kind == Kind::File).map(|r| r.name.to_string());
+    let Some((from, to)) = path(read).zip(path(write)).filter(|(from, to)| from != to) else { return false };
+    // What was given for the one is in the other only as a part of where its content is from.
+    let to = to.replace(&from, "");
+    let ((before, given), (after, said)) = (form(&from), form(&to));
+    before == after && !said.is_empty() && given.contains('$') && !said.contains('$') && !Mark::Unique.is_in(&said)
+}
+
+/// A path without what its holes are filled with, and what that is.
+fn form(path: &str) -> (String, String) {
+    let (mut plain, mut filled, mut depth) = (String::new(), String::new(), 0_u32);
+    let mut before = '/';
+    for c in path.chars() {
+        match c {
+            '{' if before == '$' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            plain.push(c)
+        } else {
+            filled.push(c)
+        }
+        before = c;
+    }
+    (plain, filled)
 }
