@@ -10,11 +10,11 @@ use super::value::{Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Words;
 
-/// What a model says of a call that is given a pattern: the folder is what stands before the last `/`.
+/// What a model says of a call that is given a pattern: the folder is what stands before the last `/` of what is fixed in it.
 const PATTERN: &str = "pattern";
 /// And of one that gives what it is called on itself: a path gives paths.
 const ALIKE: &str = "alike";
-/// And of one that does so for all folders in it: `rglob(name)` is `glob("**/" + name)`.
+/// And of one that goes through all folders inside: `rglob(name)` is `glob("**/" + name)`.
 const DEEP: &str = "deep";
 
 /// One of those that somebody goes through.
@@ -52,13 +52,16 @@ impl Engine<'_> {
     pub(super) fn listed(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
         let how = known.model.how.as_deref();
         let folder = match how {
-            Some(PATTERN) => path.rsplit_once('/').map_or_else(|| Rc::from("."), |(folder, _)| Rc::from(folder)),
+            Some(PATTERN) => {
+                let fixed = path.split('*').next().unwrap_or_default();
+                fixed.rsplit_once('/').map_or_else(|| Rc::from("."), |(folder, _)| Rc::from(folder))
+            }
             _ => Rc::clone(path),
         };
         let mut names = self.result(known);
-        if let (Some(DEEP), Some(this)) = (how, known.this) {
-            let pattern = known.args.first().map_or("*", |(_, pattern)| &*pattern.name);
-            names.name = joined(&[&this.name, ".glob(**/", pattern, ")"]);
+        if how == Some(DEEP) {
+            let pattern = known.args.first().filter(|_| known.this.is_some());
+            names.name = joined(&[path, ".glob(**/", pattern.map_or("*", |(_, pattern)| &*pattern.name), ")"]);
         }
         // They are known by their name where somebody looks for one among them.
         let part = Some(Rc::clone(&names.name));

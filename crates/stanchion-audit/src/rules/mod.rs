@@ -3,6 +3,7 @@
 mod content;
 mod fencing;
 mod files;
+mod folders;
 mod given_back;
 mod handlers;
 mod hit;

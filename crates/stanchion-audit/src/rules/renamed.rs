@@ -1,6 +1,7 @@
 //! RC101, where a file is found by going through its folder, or by a name that was given, and written back under the name that
 //! its content says.
 
+use super::folders::{ending, is_deep, is_found_in};
 use super::lost::by_locks;
 use super::{Case, Hit};
 use crate::engine::{Event, Kind, Mark, What, Write};
@@ -37,13 +38,6 @@ pub(super) fn back_elsewhere(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
-/// The file has the name of one of those that the folder was found to hold.
-fn is_found_in(list: &Event, read: &Event) -> bool {
-    let names = list.resource.as_ref().and_then(|r| r.part.as_ref());
-    let of_file = read.resource.as_ref().filter(|r| r.kind == Kind::File && read.id > list.id);
-    names.zip(of_file).is_some_and(|(names, file)| file.name.contains(&**names))
-}
-
 /// What the path has behind the folder.
 fn inside<'a>(list: &Event, of: &'a Event) -> Option<&'a str> {
     let path = of.resource.as_ref().filter(|r| r.kind == Kind::File)?;
@@ -54,11 +48,11 @@ fn inside<'a>(list: &Event, of: &'a Event) -> Option<&'a str> {
 /// same ending, and not with a name that nobody has had.
 fn is_put_beside(list: &Event, write: &Event) -> bool {
     let pattern = list.resource.as_ref().and_then(|r| r.part.as_deref()).unwrap_or_default();
-    let is_asked = |name: &&str| !name.contains('/') || pattern.contains("**");
+    let is_asked = |name: &&str| !name.contains('/') || is_deep(pattern);
     let Some(name) = inside(list, write).filter(|name| is_asked(name) && !Mark::Unique.is_in(name)) else {
         return false;
     };
-    let asked = ending(pattern.trim_end_matches(')'));
+    let asked = ending(pattern);
     ending(name).is_some_and(|ending| asked.is_none_or(|asked| asked == ending))
 }
 
@@ -72,12 +66,6 @@ fn is_moved(case: &Case<'_>, list: &Event, read: &Event, write: &Event) -> bool 
                 && e.resource.as_ref().is_some_and(|r| r.kind == Kind::File)
                 && e.meets(write)
         })
-}
-
-/// The ending of a file's name, or of a pattern for names.
-fn ending(name: &str) -> Option<&str> {
-    let (_, ending) = name.rsplit_once('.')?;
-    (!ending.is_empty() && ending.chars().all(char::is_alphanumeric)).then_some(ending)
 }
 
 /// The one was asked for by a name that was given, and the other has what its content says in the place of that.
