@@ -2,6 +2,7 @@
 # A system without locks goes on without them; where there are some, they are taken.
 import json
 import os
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,7 @@ except ImportError:
 
 mcp = FastMCP("hives")
 FOLDER = Path("/srv/hives")
+GATE = threading.Lock()
 
 
 @contextmanager
@@ -53,6 +55,17 @@ def by_file(folder: Path):
         yield
 
 
+@contextmanager
+def after_a_lock(folder: Path):
+    with GATE:
+        if fcntl is None:
+            yield
+            return
+        with open(folder / "lock", "w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+
 def saved(name: str, bees: list) -> None:
     (FOLDER / name).write_text(json.dumps(bees))
 
@@ -81,4 +94,13 @@ def add_ant(name: str) -> str:
         ants = json.loads((FOLDER / "ants.json").read_text())
         ants.append(name)
         saved("ants.json", ants)
+    return "done"
+
+
+@mcp.tool()
+def add_fly(name: str) -> str:
+    with after_a_lock(FOLDER):
+        flies = json.loads((FOLDER / "flies.json").read_text())
+        flies.append(name)
+        saved("flies.json", flies)
     return "done"

@@ -202,9 +202,7 @@ impl Engine<'_> {
     /// Calls the function that was given, with what derives from the receiver.
     pub(super) fn call_back(&mut self, known: &Known<'_>) -> Value {
         let callback = known.get(&known.model.callback);
-        let Some(callback) = callback.filter(|callback| callback.closure().is_some()) else {
-            return self.result(known);
-        };
+        let Some(callback) = callback.filter(|callback| known.runs(callback)) else { return self.result(known) };
         let origins = known.origins();
         let args = match &known.pass {
             Some(args) => args.clone(),

@@ -24,6 +24,12 @@ impl Known<'_> {
         which.0.iter().find_map(|which| self.one(which))
     }
 
+    /// Whether it is a function that can be followed. With what else is given, one of a library is called as well:
+    /// `to_thread(path.write_text, text)`.
+    pub(super) fn runs(&self, of: &Value) -> bool {
+        of.closure().is_some() || self.model.rest && matches!(of.shape, Shape::Method(..) | Shape::Package(_))
+    }
+
     fn one(&self, which: &Which) -> Option<Value> {
         match which {
             Which::Keyword(word) if word == "this" => self.this.cloned(),

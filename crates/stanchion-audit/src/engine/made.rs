@@ -194,7 +194,7 @@ impl Engine<'_> {
         let models = self.models;
         for model in models.calls(language, "*", name) {
             let known = Known { model, this: Some(of), args, name, span, pass: None };
-            let is_function = |which: &Argument| known.get(which).is_some_and(|f| f.closure().is_some());
+            let is_function = |which: &Argument| known.get(which).is_some_and(|f| known.runs(&f));
             let fits = known.has_needs()
                 && match model.does.as_str() {
                     "sql" | "sql.prepare" => known.at().is_some_and(|text| crate::sql::looks_like_sql(&text.name)),

@@ -52,8 +52,8 @@ impl Engine<'_> {
     }
 
     pub(super) fn at_yield(&self, body: Rc<[Stmt]>, bind: Option<Pattern>, scope: &Rc<Vars>) -> AtYield {
-        let (frame, first) = (self.frames.len(), self.log().len());
-        AtYield { body, bind, scope: Rc::clone(scope), frame, first, passed: false }
+        let (frame, first, arms) = (self.frames.len(), self.log().len(), self.here.path.len());
+        AtYield { body, bind, scope: Rc::clone(scope), frame, first, arms, passed: false }
     }
 
     /// The block belongs to the one who wrote the `with`: its `return` is not the context manager's.
@@ -72,7 +72,10 @@ impl Engine<'_> {
         let Some(frame) = self.frames.last().filter(|frame| self.here.depth > frame.depth) else { return false };
         let Some(found) = self.module(frame.file).functions.get(frame.function) else { return false };
         let takes = |event: &Event| matches!(event.what, What::Acquire(_) | What::Begin { .. }) || event.is_made_file();
-        let takes = |at: &AtYield| self.log().iter().skip(at.first).any(takes);
+        // What is taken on all ways says nothing of this one.
+        let here = &self.here.path;
+        let on_this = |at: &AtYield, event: &Event| event.path.len() > at.arms && here.starts_with(&event.path);
+        let takes = |at: &AtYield| self.log().iter().skip(at.first).any(|event| takes(event) && on_this(at, event));
         if frame.at_yield.as_ref().is_none_or(takes) {
             return false;
         }
