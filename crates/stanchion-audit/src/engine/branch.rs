@@ -40,9 +40,10 @@ impl Engine<'_> {
                 if matches!((&left.kind, &right.kind), (ExprKind::Member { .. }, ExprKind::Str(_))) =>
             {
                 // What is asked of anything else is asked once.
-                let path = path_of(left).unwrap_or_default();
-                let root = path.split('.').next().and_then(|root| self.find(scope, root));
-                if root.is_some_and(|(found, _)| !matches!(found.value.shape, Shape::Package(_))) {
+                let Some(path) = path_of(left) else { return false };
+                let root = path.split('.').next().unwrap_or_default();
+                let found = self.find(scope, root).map(|(found, _)| found.value.shape);
+                if root == "this" || found.is_some_and(|shape| !matches!(shape, Shape::Package(_))) {
                     return false;
                 }
                 let asked = self.eval(cond, scope);

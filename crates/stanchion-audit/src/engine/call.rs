@@ -365,6 +365,7 @@ pub(super) fn is_decorated(words: &[String], decorators: &[Expr]) -> bool {
 pub(crate) fn path_of(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.to_string()),
+        ExprKind::This => Some("this".to_owned()),
         ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),
         ExprKind::Call(call) => path_of(&call.callee),
         _ => None,
