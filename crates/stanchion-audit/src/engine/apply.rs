@@ -206,10 +206,7 @@ impl Engine<'_> {
         let origins = known.origins();
         let args = match &known.pass {
             Some(args) => args.clone(),
-            None if known.model.rest => {
-                let after = known.args.iter().skip_while(|(_, arg)| arg.name != callback.name).skip(1);
-                after.cloned().collect()
-            }
+            None if known.model.rest => known.after(&callback),
             None => {
                 let of = known.this.map_or("$given".to_owned(), |this| format!("{}[]", this.name));
                 let given = Value::unknown(of).from(&origins);
