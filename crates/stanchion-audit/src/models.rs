@@ -383,9 +383,7 @@ impl Set {
                 };
                 all.insert(path.to_owned(), kind.name.clone());
             }
-            for written in &kind.written {
-                self.written.insert(written.clone(), kind.name.clone());
-            }
+            self.written.extend(kind.written.iter().map(|written| (written.clone(), kind.name.clone())));
             self.types.insert(kind.name.clone(), kind.clone());
         }
         // What is added later comes first; inside a file the order is kept.

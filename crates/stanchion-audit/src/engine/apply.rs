@@ -218,16 +218,11 @@ impl Engine<'_> {
     /// Calls the function that was given, with what derives from the receiver.
     pub(super) fn call_back(&mut self, known: &Known<'_>) -> Value {
         let callback = known.get(&known.model.callback);
-        let Some(callback) = callback.filter(|callback| callback.closure().is_some()) else {
-            return self.result(known);
-        };
+        let Some(callback) = callback.filter(|callback| known.runs(callback)) else { return self.result(known) };
         let origins = known.origins();
         let args = match &known.pass {
             Some(args) => args.clone(),
-            None if known.model.rest => {
-                let after = known.args.iter().skip_while(|(_, arg)| arg.name != callback.name).skip(1);
-                after.cloned().collect()
-            }
+            None if known.model.rest => known.after(&callback),
             None => {
                 let of = known.this.map_or("$given".to_owned(), |this| format!("{}[]", this.name));
                 let given = Value::unknown(of).from(&origins);

@@ -7,7 +7,7 @@ use super::known::Known;
 use super::mark::Mark;
 use super::name::occurrences;
 use super::value::{Origins, Shape, Value};
-use crate::sql::{Assignment, Operand, Operator, Piece, Placeholder, Statement, Verb};
+use crate::sql::{Assignment, Condition, Operand, Operator, Piece, Placeholder, Statement, Verb};
 
 /// What stands before a name in a statement.
 const SIGNS: [char; 3] = ['$', ':', '@'];
@@ -313,4 +313,11 @@ pub(super) fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) ->
     };
     let mut others = statement.set.iter().filter(|set| raised.iter().all(|column| **column != *set.column)).peekable();
     if others.peek().is_some() && others.all(|set| is_mark(&set.operand)) { Vec::new() } else { raised }
+}
+
+/// The columns by whose values alone a statement finds its rows.
+pub(super) fn columns_only(statement: &Statement) -> Option<Vec<Rc<str>>> {
+    let is_equal = |condition: &Condition| condition.operator == Operator::Equal;
+    let plain = !statement.filter_other && statement.filter.iter().all(is_equal);
+    plain.then(|| statement.filter.iter().map(|condition| condition.column.as_str().into()).collect())
 }

@@ -6,12 +6,14 @@ use super::Engine;
 use super::absent::if_absent;
 use super::again::compared;
 use super::arms::Assigned;
+use super::call::path_of;
 use super::compared::{Asked, Says};
 use super::exec::Flow;
 use super::frame::Flag;
 use super::had::if_had;
-use super::value::{Origins, Scope as Vars, Value};
+use super::value::{Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, ExprKind, Language, Stmt, StmtKind};
+use crate::models::Words;
 
 /// Variables of one call that conditions ask for.
 const FLAGS_MOST: usize = 32;
@@ -30,9 +32,34 @@ fn only_tells(cond: &Expr, then: &[Stmt], other: &[Stmt]) -> bool {
 }
 
 impl Engine<'_> {
+    /// `os.name == "nt"`, and whatever else is asked then.
+    fn is_elsewhere(&mut self, cond: &Expr, scope: &Rc<Vars>) -> bool {
+        match &cond.kind {
+            ExprKind::Binary { op, left, .. } if op == "&&" => self.is_elsewhere(left, scope),
+            ExprKind::Binary { left, right, .. }
+                if matches!((&left.kind, &right.kind), (ExprKind::Member { .. }, ExprKind::Str(_))) =>
+            {
+                // What is asked of anything else is asked once.
+                let Some(path) = path_of(left) else { return false };
+                let root = path.split('.').next().unwrap_or_default();
+                let found = self.find(scope, root).map(|(found, _)| found.value.shape);
+                if root == "this" || found.is_some_and(|shape| !matches!(shape, Shape::Package(_))) {
+                    return false;
+                }
+                let asked = self.eval(cond, scope);
+                Words::is_one(&self.words().elsewhere, &asked.name)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn branch(&mut self, cond: &Expr, then: &[Stmt], other: &[Stmt], scope: &Rc<Vars>) -> Flow {
         if let Some(holds) = self.known_to_hold(cond, scope) {
             return self.block(if holds { then } else { other }, scope);
+        }
+        // Two systems have two ways to do something; a server runs on one of them.
+        if self.is_elsewhere(cond, scope) {
+            return self.block(other, scope);
         }
         // What a condition binds (`let … else`, `:=`) is seen after it as well.
         let held = self.here.held.len();

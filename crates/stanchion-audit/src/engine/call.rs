@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::eval::is_javascript;
 use super::event::{Scope, What};
 use super::exec::Flow;
+use super::listing::taken_out;
 use super::name::{called, word};
 use super::value::{Closure, Object, Origins, Scope as Vars, Shape, Value};
 use super::{AtYield, CALLS_DEEP, Engine, Frame, Site};
@@ -144,7 +145,7 @@ impl Engine<'_> {
             if found.is_some_and(|found| found.is_generator && is_decorated(&self.words().managers, &found.decorators))
             {
                 let (body, scope) = (Rc::from([]), Rc::clone(&closure.scope));
-                let at_yield = AtYield { body, bind: None, scope, frame: self.frames.len() };
+                let at_yield = self.at_yield(body, None, &scope);
                 return self.call_generator(&closure, args, site, at_yield);
             }
             return self.call_closure(&closure, args, site);
@@ -197,7 +198,9 @@ impl Engine<'_> {
         self.here.detached = detached;
         let again = self.done_twice(&callee.name).filter(|_| args.is_empty());
         let name = again.unwrap_or_else(|| called(&callee.name, args.iter().map(|(_, arg)| &*arg.name)));
-        Value { origins, shape: Shape::Unknown, name }
+        let value = Value { origins, shape: Shape::Unknown, name };
+        let chosen = args.first().filter(|_| Words::is_one(&self.words().chooses, &callee.name));
+        chosen.map(|(_, all)| taken_out(all, value.clone())).unwrap_or(value)
     }
 
     pub(super) fn call_closure(&mut self, closure: &Rc<Closure>, args: Args, site: Site) -> Value {
@@ -272,6 +275,9 @@ impl Engine<'_> {
         self.left_behind(frame.as_mut(), &scope);
         self.gone_on(frame.as_ref());
         let nothing = frame.as_ref().is_some_and(|frame| frame.nothing);
+        if let Some(at_yield) = frame.as_mut().and_then(|frame| frame.at_yield.take()).filter(|at| at.passed) {
+            self.at_its_yield(&at_yield, Value::unknown("$yielded"));
+        }
         let back = frame.and_then(|frame| match frame.yielded {
             Some(each) => Some(Value::of(Shape::List(Rc::from([each])), format_args!("{}()", found.name))),
             None => frame.returned,
@@ -320,6 +326,9 @@ impl Engine<'_> {
 
     /// `yield`: in a context manager, the block of the `with` runs here.
     pub(super) fn yields(&mut self, value: Value, span: Span) -> Value {
+        if self.passes(span) {
+            return Value::unknown("$sent");
+        }
         let Some(at_yield) = self.frames.last_mut().and_then(|frame| frame.at_yield.take()) else {
             // A plain generator gives way to its own caller only.
             let is_async = self
@@ -337,13 +346,7 @@ impl Engine<'_> {
             }
             return Value::unknown("$sent");
         };
-        // The block belongs to the one who wrote the `with`: its `return` is not ours.
-        let inner = self.frames.split_off(at_yield.frame.min(self.frames.len()));
-        if let Some(bind) = &at_yield.bind {
-            self.assign(bind, &value, &at_yield.scope, true);
-        }
-        self.block(&at_yield.body, &at_yield.scope);
-        self.frames.extend(inner);
+        self.at_its_yield(&at_yield, value);
         Value::unknown("$sent")
     }
 }
@@ -357,6 +360,7 @@ pub(super) fn is_decorated(words: &[String], decorators: &[Expr]) -> bool {
 pub(crate) fn path_of(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.to_string()),
+        ExprKind::This => Some("this".to_owned()),
         ExprKind::Member { of, name } => Some(format!("{}.{name}", path_of(of)?)),
         ExprKind::Call(call) => path_of(&call.callee),
         _ => None,

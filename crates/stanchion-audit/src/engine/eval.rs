@@ -6,7 +6,9 @@ use std::rc::Rc;
 use super::assign::fills_only_a_gap;
 use super::either::{any_function, is_table};
 use super::fields::with_rest;
-use super::name::{Joined, joined, named, word};
+use super::listing::{one_of, taken_out};
+use super::name::{joined, named, word};
+use super::object::list;
 use super::receiver::PROTOTYPE;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{DEEP_MOST, Engine};
@@ -64,6 +66,10 @@ impl Engine<'_> {
                     Some(one) => {
                         self.names_table(&of, &index, &one);
                         one
+                    }
+                    None if index.name.parse::<i64>().is_ok() => {
+                        let found = self.entry(&of, &index, expr.span);
+                        taken_out(&of, found)
                     }
                     None => self.entry(&of, &index, expr.span),
                 }
@@ -136,8 +142,7 @@ impl Engine<'_> {
                     let of = self.eval(of, &inner);
                     let of = self.gone_through(of, expr.span);
                     origins = origins.with(&of.deep_origins());
-                    let item = Value::joined(&[&of.name, "[]"]).from(&of.deep_origins());
-                    self.assign(pattern, &item, &inner, true);
+                    self.assign(pattern, &one_of(&of), &inner, true);
                 }
                 for cond in conds {
                     origins = origins.with(&self.eval(cond, &inner).deep_origins());
@@ -146,7 +151,7 @@ impl Engine<'_> {
                 let name = named(&format_args!("each {}", element.name));
                 match &element.shape {
                     // Rows: what is in which place counts.
-                    Shape::List(_) => Value::of(Shape::List(Rc::from([element])), name).from(&origins),
+                    Shape::List(_) | Shape::Api(_) => Value::of(Shape::List(Rc::from([element])), name).from(&origins),
                     _ => Value::unknown(name).from(&element.deep_origins()).from(&origins),
                 }
             }
@@ -351,12 +356,6 @@ impl Engine<'_> {
         };
         value.from(&origins)
     }
-}
-
-/// A list of these.
-pub(super) fn list(items: Rc<[Value]>) -> Value {
-    let name = named(&format_args!("[{}]", Joined(items.iter().map(|item| &*item.name))));
-    Value::of(Shape::List(items), name)
 }
 
 pub(super) fn is_javascript(language: Language) -> bool {

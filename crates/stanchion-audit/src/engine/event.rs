@@ -167,6 +167,8 @@ pub(crate) struct Write {
     pub(crate) creates: bool,
     pub(crate) inserts: bool,
     pub(crate) deletes: bool,
+    /// The columns by whose values rows are removed, if nothing else says which.
+    pub(crate) removes: Option<Vec<Rc<str>>>,
     /// Moved into place: readers see the old or the new, never half.
     pub(crate) publishes: bool,
     /// The same whatever was read.

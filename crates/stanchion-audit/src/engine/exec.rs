@@ -7,6 +7,7 @@ use super::again::{is_endless, is_retry};
 use super::assign::fills_only_a_gap;
 use super::caught::{drops_promise, ends};
 use super::eval::is_javascript;
+use super::listing::one_of;
 use super::value::{Scope as Vars, Shape, Value};
 use crate::hir::each::each;
 use crate::hir::{DECLARES, Expr, ExprKind, Language, Loop, Pattern, Span, Stmt, StmtKind};
@@ -251,9 +252,8 @@ impl Engine<'_> {
             if found.is_async {
                 self.suspend(found.body.first().map_or_else(Default::default, |stmt| stmt.span));
             }
-            let item = Value::joined(&[&of.name, "[]"]).from(&of.deep_origins());
+            let item = one_of(&of);
             let item = match &of.shape {
-                Shape::List(items) if items.len() == 1 => items[0].clone(),
                 // Each of the rows that a session watches is such a row.
                 Shape::Api(kind) if self.is_tracked(kind) => Value { shape: of.shape.clone(), ..item },
                 _ => item,

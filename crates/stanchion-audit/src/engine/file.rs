@@ -7,6 +7,7 @@ use super::bound::Bound;
 use super::compared::is_constant;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
+use super::listing::kept_alike;
 use super::mark::Mark;
 use super::name::called;
 use super::value::{Origins, Shape, Value};
@@ -234,7 +235,7 @@ impl Engine<'_> {
         let Shape::Api(kind) = &file.shape else {
             // The text itself, which may be none of what is wanted.
             self.may_fail(&known.origins());
-            return self.result(known);
+            return kept_alike(&file, self.result(known));
         };
         let language = self.language(self.file());
         if self.models.call(language, kind, "read").is_some_and(|call| call.does == "input") {

@@ -86,6 +86,11 @@ pub(super) struct AtYield {
     pub(super) bind: Option<Pattern>,
     pub(super) scope: Rc<Vars>,
     pub(super) frame: usize,
+    /// How much had happened before, and in how many arms that is.
+    pub(super) first: usize,
+    pub(super) arms: usize,
+    /// A way was left out that takes none.
+    pub(super) passed: bool,
 }
 
 impl Frame {

@@ -24,6 +24,18 @@ impl Known<'_> {
         which.0.iter().find_map(|which| self.one(which))
     }
 
+    /// Whether it is a function that can be followed. With what else is given, one of a library is called as well:
+    /// `to_thread(path.write_text, text)`.
+    pub(super) fn runs(&self, of: &Value) -> bool {
+        let is_known = matches!(of.shape, Shape::Method(..) | Shape::Package(_) | Shape::Wrapped(_));
+        of.closure().is_some() || self.model.rest && is_known
+    }
+
+    /// What is given behind this.
+    pub(super) fn after(&self, one: &Value) -> Args {
+        self.args.iter().skip_while(|(_, arg)| arg.name != one.name).skip(1).cloned().collect()
+    }
+
     fn one(&self, which: &Which) -> Option<Value> {
         match which {
             Which::Keyword(word) if word == "this" => self.this.cloned(),

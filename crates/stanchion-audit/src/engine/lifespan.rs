@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 
+use super::Engine;
 use super::call::Args;
 use super::value::{Scope as Vars, Value};
-use super::{AtYield, Engine};
 use crate::hir::{Pattern, Span};
 use crate::models::Words;
 
@@ -23,7 +23,7 @@ impl Engine<'_> {
         let Some(opens) = opens.filter(|_| self.lifespans.len() < SERVERS_MOST) else { return };
         let (scope, site) = (Vars::module(), self.site(span));
         let bind = Some(Pattern::Name(GIVEN.into()));
-        let at_yield = AtYield { body: Rc::from([]), bind, scope: Rc::clone(&scope), frame: self.frames.len() };
+        let at_yield = self.at_yield(Rc::from([]), bind, &scope);
         let early = std::mem::replace(&mut self.here.early, true);
         self.call_generator(&opens, vec![(None, Value::unknown("$server"))], site, at_yield);
         self.here.early = early;

@@ -10,22 +10,71 @@ use super::value::{Origins, Shape, Value};
 use crate::hir::Span;
 use crate::models::Words;
 
-/// What a model says of a call that is given a pattern: the folder is what stands before the last `/`.
+/// What a model says of a call that is given a pattern: the folder is what stands before the last `/` of what is fixed in it.
 const PATTERN: &str = "pattern";
+/// And of one that gives what it is called on itself: a path gives paths.
+const ALIKE: &str = "alike";
+/// And of one that goes through all folders inside: `rglob(name)` is `glob("**/" + name)`.
+const DEEP: &str = "deep";
+
+/// One of those that somebody goes through.
+pub(super) fn one_of(all: &Value) -> Value {
+    match &all.shape {
+        Shape::List(items) if items.len() == 1 => items[0].clone(),
+        _ => Value::joined(&[&all.name, "[]"]).from(&all.deep_origins()),
+    }
+}
+
+/// What was taken out of a list of things that are alike, by its number or by a call that takes one, is one of them.
+pub(super) fn taken_out(all: &Value, taken: Value) -> Value {
+    match &all.shape {
+        Shape::List(items)
+            if items.len() == 1 && items[0].kind().is_some() && matches!(taken.shape, Shape::Unknown) =>
+        {
+            Value { shape: items[0].shape.clone(), ..taken }
+        }
+        _ => taken,
+    }
+}
+
+/// The same ones in another order, or in another kind of list.
+pub(super) fn kept_alike(all: &Value, kept: Value) -> Value {
+    match &all.shape {
+        Shape::List(items) if items.len() == 1 && items[0].kind().is_some() => {
+            Value { shape: all.shape.clone(), ..kept }
+        }
+        _ => kept,
+    }
+}
 
 impl Engine<'_> {
     /// The names in a folder.
     pub(super) fn listed(&mut self, known: &Known<'_>, path: &Rc<str>) -> Value {
-        let folder = match known.model.how.as_deref() {
-            Some(PATTERN) => path.rsplit_once('/').map_or_else(|| Rc::from("."), |(folder, _)| Rc::from(folder)),
+        let how = known.model.how.as_deref();
+        let folder = match how {
+            Some(PATTERN) => {
+                let fixed = path.split('*').next().unwrap_or_default();
+                fixed.rsplit_once('/').map_or_else(|| Rc::from("."), |(folder, _)| Rc::from(folder))
+            }
             _ => Rc::clone(path),
         };
-        let names = self.result(known);
+        let mut names = self.result(known);
+        if how == Some(DEEP) {
+            let pattern = known.args.first().filter(|_| known.this.is_some());
+            names.name = joined(&[path, ".glob(**/", pattern.map_or("*", |(_, pattern)| &*pattern.name), ")"]);
+        }
         // They are known by their name where somebody looks for one among them.
         let part = Some(Rc::clone(&names.name));
         let resource = Resource { kind: Kind::File, name: folder, part, scope: Scope::Host };
         let id = self.emit(What::List, Some(resource), &Origins::default(), known.span);
-        names.from(&Origins::one(id))
+        let names = names.from(&Origins::one(id));
+        match known.this.filter(|_| matches!(how, Some(ALIKE | DEEP))) {
+            Some(this) => {
+                let one = Value { shape: this.shape.clone(), ..one_of(&names) };
+                Value { shape: Shape::List(Rc::from([one])), ..names }
+            }
+            None => names,
+        }
     }
 
     /// What an operator gives. One more than what was found among the names in a folder is the next name there.

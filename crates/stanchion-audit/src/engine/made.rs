@@ -8,6 +8,8 @@ use super::either::any_function;
 use super::event::What;
 use super::fields::pairs;
 use super::known::Known;
+use super::listing::kept_alike;
+use super::memory::COLLECTION;
 use super::name::{joined, word};
 use super::value::{Object, Origins, Shape, Value};
 use crate::hir::{Language, Span};
@@ -28,7 +30,9 @@ impl Engine<'_> {
         let made = models.made(language, path);
         if let Some(kind) = made.or_else(|| models.made(language, &joined(&[package, ".", name]))) {
             let kind_name: Rc<str> = kind.name.as_str().into();
-            return self.made(&kind_name, path, &args, is_new, span);
+            let made = self.made(&kind_name, path, &args, is_new, span);
+            let all = args.first().filter(|_| *kind_name == *COLLECTION);
+            return all.map(|(_, all)| kept_alike(all, made.clone().from(&all.origins))).unwrap_or(made);
         }
         // The package itself, or what it exports by default, is called.
         for (on, name) in [(usual, "()"), (package, name)] {
@@ -200,7 +204,7 @@ impl Engine<'_> {
         let models = self.models;
         for model in models.calls(language, "*", name) {
             let known = Known { model, this: Some(of), args, name, span, pass: None };
-            let is_function = |which: &Argument| known.get(which).is_some_and(|f| f.closure().is_some());
+            let is_function = |which: &Argument| known.get(which).is_some_and(|f| known.runs(&f));
             let fits = known.has_needs()
                 && match model.does.as_str() {
                     "sql" | "sql.prepare" => known.at().is_some_and(|text| crate::sql::looks_like_sql(&text.name)),

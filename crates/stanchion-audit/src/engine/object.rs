@@ -1,10 +1,10 @@
-//! Objects and structs as they are written.
+//! Objects, structs and lists as they are written.
 
 use std::rc::Rc;
 use std::slice::from_ref;
 
 use super::Engine;
-use super::name::{Joined, joined, word};
+use super::name::{Joined, joined, named, word};
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use crate::hir::{Expr, Language, Span, Text};
 
@@ -110,4 +110,10 @@ impl Engine<'_> {
             _ => None,
         }
     }
+}
+
+/// A list of these.
+pub(super) fn list(items: Rc<[Value]>) -> Value {
+    let name = named(&format_args!("[{}]", Joined(items.iter().map(|item| &*item.name))));
+    Value::of(Shape::List(items), name)
 }

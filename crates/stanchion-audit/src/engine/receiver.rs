@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::call::Args;
-use super::value::{Closure, Object, Shape, Value};
+use super::value::{Closure, Object, Origins, Shape, Value};
 use super::{Engine, Site};
-use crate::hir::{FunctionId, Span};
+use crate::hir::{ClassId, FunctionId, Span};
 use crate::models::Words;
 
 /// Where a function of JavaScript has what its objects have.
@@ -15,6 +15,11 @@ impl Engine<'_> {
     /// A method of a function: `of.bind(receiver)`, `of.call(receiver, …)`.
     pub(super) fn of_function(&mut self, of: &Value, name: &str, args: &Args, span: Span) -> Option<Value> {
         let words = self.words();
+        if let Shape::Class(file, class) = of.shape
+            && Words::is_one(&words.parses, name)
+        {
+            return Some(self.parsed((file, class), args, span));
+        }
         let (binds, calls) = (Words::is_one(&words.binds, name), Words::is_one(&words.calls, name));
         let (_, receiver) = args.first().filter(|_| binds || calls)?;
         let bound = self.on_receiver(of, receiver, span)?;
@@ -23,6 +28,22 @@ impl Engine<'_> {
         }
         // With some of its arguments it is another function.
         (args.len() == 1).then_some(bound)
+    }
+
+    /// `Settings.model_validate_json(text)`: an object of the class, of which all comes from what was given.
+    fn parsed(&mut self, (file, class): (usize, ClassId), args: &Args, span: Span) -> Value {
+        let given = args.iter().fold(Origins::default(), |all, (_, arg)| all.with(&arg.deep_origins()));
+        self.may_fail(&given);
+        let name = self.module(file).classes.get(class).map_or("", |found| found.name.as_str());
+        let made = self.construct(file, class, Some(Vec::new()), name, self.site(span));
+        for (field, value) in made.object().into_iter().flat_map(|object| object.fields.borrow().clone()) {
+            let shape = if value.kind().is_some() { value.shape } else { Shape::Unknown };
+            let value = Value::member(shape, name, &field).from(&given);
+            made.object()
+                .into_iter()
+                .for_each(|object| drop(object.fields.borrow_mut().insert(Rc::clone(&field), value.clone())));
+        }
+        made.from(&given)
     }
 
     fn on_receiver(&mut self, of: &Value, receiver: &Value, span: Span) -> Option<Value> {

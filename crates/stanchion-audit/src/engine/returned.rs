@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::bounds::QUIET_STEPS;
-use super::eval::list;
+use super::object::list;
 use super::value::{Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Site};
 use crate::hir::{Expr, ExprKind, Language};

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, by_version, parts, raised};
+use super::bound::{Bound, by_version, columns_only, parts, raised};
 use super::condition::is_identity;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -311,7 +311,7 @@ impl Engine<'_> {
                     ..Write::default()
                 }
             }
-            Verb::Delete => Write { deletes: true, ..Write::default() },
+            Verb::Delete => Write { deletes: true, removes: columns_only(statement), ..Write::default() },
             _ => return Origins::default(),
         };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);

@@ -19,6 +19,9 @@ impl Engine<'_> {
             return self.invoke(&wrapped.inner, args, false, span);
         };
         let mut given = wrapped.args.clone();
+        // What was given before comes before what is given now.
+        let before = given.iter().filter(|_| model.rest).cloned();
+        let args: Args = before.chain(args).collect();
         given.insert(0, (None, wrapped.inner.clone()));
         let mut model = model.clone();
         model.callback = Argument(vec![Which::Position(0)]);
@@ -35,12 +38,17 @@ impl Engine<'_> {
     }
 
     pub(super) fn wrap(&mut self, known: &Known<'_>, on: &str) -> Value {
-        let Some(inner) = known.get(&known.model.callback).filter(|inner| inner.closure().is_some()) else {
+        let inner = known.get(&known.model.callback);
+        let Some(inner) = inner.filter(|inner| known.model.rest || inner.closure().is_some()) else {
             return self.result(known);
         };
+        // A class, or whatever it is, with a part of what it needs.
+        if !known.runs(&inner) {
+            return inner;
+        }
         let name = Rc::clone(&inner.name);
-        let wrapped =
-            Wrapped { on: on.into(), name: known.name.into(), this: known.this.cloned(), args: Vec::new(), inner };
+        let args = if known.model.rest { known.after(&inner) } else { Vec::new() };
+        let wrapped = Wrapped { on: on.into(), name: known.name.into(), this: known.this.cloned(), args, inner };
         Value::of(Shape::Wrapped(Rc::new(wrapped)), &*name)
     }
 

@@ -110,6 +110,10 @@ pub(crate) struct Words {
     pub(crate) has: Vec<String>,
     /// Methods that change nothing any more if they are called again.
     pub(crate) settles: Vec<String>,
+    /// What classes inherit from libraries: it makes an object of the class out of text, or of what a text has been parsed to.
+    pub(crate) parses: Vec<String>,
+    /// Functions that give one of those that they are given.
+    pub(crate) chooses: Vec<String>,
     /// Calls that tidy a path up, as they are named: for every name that a file can have they give the same file.
     pub(crate) tidies: Vec<String>,
     /// Ends of addresses that are posted to because the question is long.
@@ -186,6 +190,8 @@ impl Words {
             (&mut self.fills, &more.fills),
             (&mut self.has, &more.has),
             (&mut self.settles, &more.settles),
+            (&mut self.parses, &more.parses),
+            (&mut self.chooses, &more.chooses),
             (&mut self.tidies, &more.tidies),
             (&mut self.asks, &more.asks),
             (&mut self.elsewhere, &more.elsewhere),

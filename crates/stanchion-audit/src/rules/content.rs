@@ -167,6 +167,10 @@ pub(super) fn emptied(case: &Case<'_>, hits: &mut Vec<Hit>) {
             let whole = matches!(&e.what, What::Write(how) if how.whole || how.relative);
             elsewhere && whole && e.deps.contains(read.id) && e.meets(write) && !e.handler
         };
+        // That it is put elsewhere is told already.
+        if hits.iter().any(|hit| hit.code == "RC101" && hit.read == Some(read.site)) {
+            continue;
+        }
         // What is removed by somebody else's order is no longer needed.
         let here = !how.deletes || write.stack.len() == common(read, write);
         // Or it had something in it, which whoever called has now.

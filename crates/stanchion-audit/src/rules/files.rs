@@ -167,6 +167,14 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         // Whoever locks the file itself while he writes has readers who lock it, too.
         let own_lock = |held: &Held| held.lock == resource.name && held.scope >= case.needed(Scope::Host);
         let locked = how.keeps && write.held.iter().any(own_lock);
+        if removed_first(case, write, how) {
+            let text = (
+                "a file is removed before the new one is moved into its place",
+                "a reader in between finds none, and a crash leaves none",
+            );
+            hits.push(Hit { sure: 2, ..case.hit("RC302", write, text) });
+            continue;
+        }
         if !how.whole || how.publishes || how.creates || write.early || own || locked {
             continue;
         }
@@ -190,6 +198,21 @@ pub(super) fn non_atomic_write(case: &Case<'_>, hits: &mut Vec<Hit>) {
         );
         hits.push(Hit { sure: 2, ..case.hit("RC302", write, text) });
     }
+}
+
+/// What is moved there would have replaced what was there in one step.
+fn removed_first(case: &Case<'_>, write: &Event, how: &Write) -> bool {
+    let Some(from) = how.from.as_ref().filter(|_| !write.early && !write.handler) else { return false };
+    let of_it = |e: &&Event| e.resource == write.resource && e.meets(write) && !e.handler;
+    let last = case.between(0, write.id).iter().rev().filter(of_it).find(|e| matches!(e.what, What::Write(_)));
+    // Only what was made in order to take its place.
+    let is_made = |e: &Event| {
+        matches!(&e.what, What::Write(made) if made.whole && made.from.is_none())
+            && e.resource.as_ref().is_some_and(|r| r.name == *from)
+            && e.meets(write)
+    };
+    last.is_some_and(|last| matches!(&last.what, What::Write(how) if how.deletes))
+        && case.between(0, write.id).iter().any(is_made)
 }
 
 /// The file itself is put aside, under its own name with something behind it, or under one that nobody has had.

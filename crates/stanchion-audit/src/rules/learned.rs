@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Hit;
+use super::folders::Folders;
 use crate::engine::{Event, Kind, Made, Site, Trace, What};
 
 /// What all traces together say; it is known only when the last one has been judged.
@@ -10,6 +11,8 @@ use crate::engine::{Event, Kind, Made, Site, Trace, What};
 pub(crate) struct Learned {
     /// Files that something reads.
     read: BTreeSet<(Option<usize>, String)>,
+    /// And folders whose files something reads.
+    folders: Folders,
     /// Names, as [`like`] has them, of keys that are set only if they are not there.
     locks: BTreeSet<String>,
     /// And of locks that are given back or prolonged somewhere.
@@ -36,6 +39,7 @@ impl Learned {
             }
         }
         self.loaded = trace.loaded().len();
+        self.folders.learn(trace, &is_test);
         for event in trace.events() {
             match &event.what {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
@@ -73,6 +77,7 @@ impl Learned {
 
     pub(crate) fn add(&mut self, other: Self) {
         self.read.extend(other.read);
+        self.folders.add(other.folders);
         self.tested.extend(other.tested);
         for (name, sites) in other.written {
             self.written.entry(name).or_default().extend(sites);
@@ -102,6 +107,7 @@ impl Learned {
                     std::iter::once(known_in(&hit.resource, hit.write.file)).chain(family)
                 };
                 names().any(|name| self.read.contains(&name))
+                    || self.folders.has(&hit.resource, hit.write.file)
                     || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name))
             }
             // Whoever comes second writes the same, and nobody has written anything else or works with it. What was given

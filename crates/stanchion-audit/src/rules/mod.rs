@@ -5,6 +5,7 @@ mod content;
 mod ended;
 mod fencing;
 mod files;
+mod folders;
 mod given_back;
 mod handlers;
 mod hit;
@@ -15,6 +16,7 @@ mod locks;
 mod lost;
 mod mutexes;
 mod parts;
+mod renamed;
 mod repeated;
 mod retries;
 mod rows;
@@ -60,10 +62,12 @@ type Rule = fn(&Case<'_>, &mut Vec<Hit>);
 /// All rules, one line each.
 const RULES: &[Rule] = &[
     content::file,
+    renamed::back_elsewhere,
     content::emptied,
     content::swapped,
     rows::row,
     rows::uncounted,
+    rows::put_back,
     lost::key,
     lost::memory,
     ended::of_another,

@@ -14,21 +14,8 @@ pub(super) fn row(case: &Case<'_>, hits: &mut Vec<Hit>) {
         if is_claimed(case, read, write) {
             continue;
         }
-        if let Some(begin) = read.transaction.filter(|_| in_one(case, read, write)) {
-            let strict = case.trace.event(begin).is_some_and(|event| {
-                matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
-            });
-            let locked = matches!(read.what, What::Read { locks: true, .. });
-            // A write before the read holds the row or, in SQLite, the database already.
-            let written = case.events().iter().any(|e| {
-                e.id < read.id
-                    && e.transaction == Some(begin)
-                    && matches!(e.what, What::Write(_))
-                    && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
-            });
-            if strict || locked || written || never_pauses(case, read, write) {
-                continue;
-            }
+        if is_in_order(case, read, write) {
+            continue;
         }
         // A column that counts the changes of the others is a version, if somebody looks at it or at what it counts.
         let looks = |how: &Write| {
@@ -76,6 +63,61 @@ pub(super) fn uncounted(case: &Case<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// Whether both are in one transaction that lets nobody in between.
+fn is_in_order(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+    let Some(begin) = read.transaction.filter(|_| in_one(case, read, write)) else { return false };
+    let strict = case.trace.event(begin).is_some_and(|event| {
+        matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
+    });
+    let locked = matches!(read.what, What::Read { locks: true, .. });
+    // A write before the read holds the row or, in SQLite, the database already.
+    let written = case.events().iter().any(|e| {
+        e.id < read.id
+            && e.transaction == Some(begin)
+            && matches!(e.what, What::Write(_))
+            && e.resource.as_ref().is_some_and(|r| r.kind == Kind::Table)
+    });
+    strict || locked || written || never_pauses(case, read, write)
+}
+
+/// RC102: rows are read, removed, and put back: what others have added since they were read is removed with them.
+pub(super) fn put_back(case: &Case<'_>, hits: &mut Vec<Hit>) {
+    for write in case.events() {
+        let (What::Write(how), Some(resource)) = (&write.what, &write.resource) else { continue };
+        if !how.inserts || resource.kind != Kind::Table || hits.iter().any(|hit| hit.write == write.site) {
+            continue;
+        }
+        let reads = write.deps.iter().rev().take(READS_MOST).filter_map(|id| case.trace.event(id));
+        let reads = reads.filter(|e| !e.early && e.meets(write) && e.resource.as_ref().is_some_and(|r| r.is(resource)));
+        let lost = reads.filter(|read| {
+            let between = case.between(read.id, write.id).iter().rev().take(BEFORE_MOST);
+            let removed = between.filter(|e| e.meets(write)).find(|e| removes_what(read, e));
+            removed.is_some_and(|removed| !is_in_order(case, read, removed))
+        });
+        if let Some(read) = lost.into_iter().next() {
+            let hit = by_locks(case, "RC102", read, write, "a row");
+            hits.extend(hit.map(|mut hit| {
+                if hit.code == "RC102" {
+                    "rows are read, removed, and put back: what has come in between is lost"
+                        .clone_into(&mut hit.message);
+                }
+                hit
+            }));
+        }
+    }
+}
+
+/// Whether all rows are removed that were asked for by the values of the same columns, or more.
+fn removes_what(read: &Event, removed: &Event) -> bool {
+    let (What::Read { by, highest: None, .. }, What::Write(Write { removes: Some(columns), .. })) =
+        (&read.what, &removed.what)
+    else {
+        return false;
+    };
+    let same = read.resource.as_ref().zip(removed.resource.as_ref()).is_some_and(|(one, other)| one.is(other));
+    same && columns.iter().all(|column| by.contains(column))
+}
+
 /// Whether both are in one transaction. One that ends on another way only is still open.
 fn in_one(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     let ends = |e: &Event| matches!(e.what, What::End) && e.meets(write);
@@ -121,6 +163,9 @@ fn is_claimed(case: &Case<'_>, read: &Event, write: &Event) -> bool {
 
 /// Events before a write that are looked at.
 const BEFORE_MOST: usize = 256;
+
+/// And reads that it derives from.
+const READS_MOST: usize = 8;
 
 /// The read that has found the rows that a loop takes one by one. Which row it is must come from the loop: nothing of the
 /// caller's says so.
