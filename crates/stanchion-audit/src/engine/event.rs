@@ -98,6 +98,8 @@ pub(crate) enum What {
     },
     /// Only whether it is there.
     Check,
+    /// A library that nobody has described is given the path: what comes back may be what is in the file.
+    Given,
     /// A database is opened: what is stored in it from now on stands in this file.
     Opens,
     /// The names in a folder.

@@ -11,6 +11,8 @@ use crate::engine::{Event, Kind, Made, Site, Trace, What};
 pub(crate) struct Learned {
     /// Files that something reads.
     read: BTreeSet<(Option<usize>, String)>,
+    /// And those whose paths a library is given, and that are written with what it gave.
+    given: BTreeSet<(Option<usize>, String)>,
     /// And folders whose files something reads.
     folders: Folders,
     /// Names, as [`like`] has them, of keys that are set only if they are not there.
@@ -50,6 +52,10 @@ impl Learned {
             let name = known_in(&r.name, event.site.file);
             if let What::Write(how) = &event.what {
                 let same = how.is_same() && event.deps.is_empty();
+                let given = |e: &Event| matches!(e.what, What::Given) && e.resource == event.resource;
+                if event.deps.iter().filter_map(|id| trace.event(id)).any(given) && !is_test(event.site.file) {
+                    self.given.insert(name.clone());
+                }
                 self.written.entry(name).or_default().insert(same.then_some(event.site));
             } else if matches!(event.what, What::Read { .. }) {
                 let read = if is_test(event.site.file) { &mut self.tested } else { &mut self.read };
@@ -77,6 +83,7 @@ impl Learned {
 
     pub(crate) fn add(&mut self, other: Self) {
         self.read.extend(other.read);
+        self.given.extend(other.given);
         self.folders.add(other.folders);
         self.tested.extend(other.tested);
         for (name, sites) in other.written {
@@ -106,9 +113,15 @@ impl Learned {
                     let family = filled(&hit.resource, hit.write.file);
                     std::iter::once(known_in(&hit.resource, hit.write.file)).chain(family)
                 };
-                names().any(|name| self.read.contains(&name))
+                let known = names().any(|name| self.read.contains(&name))
                     || self.folders.has(&hit.resource, hit.write.file)
-                    || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name))
+                    || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name));
+                let given = || names().any(|name| self.given.contains(&name));
+                if !known && given() {
+                    hit.sure = hit.sure.min(1);
+                    return true;
+                }
+                known
             }
             // Whoever comes second writes the same, and nobody has written anything else or works with it. What was given
             // may be anybody's.
