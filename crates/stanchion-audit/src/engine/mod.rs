@@ -18,6 +18,7 @@ mod compared;
 mod condition;
 mod constants;
 mod declare;
+mod effect;
 mod either;
 mod eval;
 mod event;

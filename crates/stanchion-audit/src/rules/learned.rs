@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Hit;
 use super::folders::Folders;
+use super::hit::Rests;
 use crate::engine::{Event, Kind, Made, Site, Trace, What};
 
 /// What all traces together say; it is known only when the last one has been judged.
@@ -25,6 +26,9 @@ pub(crate) struct Learned {
     written: BTreeMap<(Option<usize>, String), BTreeSet<Option<Site>>>,
     /// Fields of one object: the path of a file, and what was read from it when the object was made.
     kept: BTreeMap<(String, String), Site>,
+    /// Columns that are set in rows, and those that new rows have something in.
+    updated: BTreeSet<(String, String)>,
+    filled: BTreeSet<(String, String)>,
     /// How much of what was done at the start is known.
     loaded: usize,
 }
@@ -47,6 +51,13 @@ impl Learned {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
                 What::Release { lock, .. } | What::Renew { lock, .. } => drop(self.released.insert(like(lock))),
                 _ => {}
+            }
+            if let (What::Write(how), Some(r)) = (&event.what, &event.resource)
+                && r.kind == Kind::Table
+                && !is_test(event.site.file)
+            {
+                let all = if how.inserts { &mut self.filled } else { &mut self.updated };
+                all.extend(how.columns.iter().map(|column| (r.name.to_string(), column.to_string())));
             }
             let Some(r) = event.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
             let name = known_in(&r.name, event.site.file);
@@ -86,6 +97,8 @@ impl Learned {
         self.given.extend(other.given);
         self.folders.add(other.folders);
         self.tested.extend(other.tested);
+        self.updated.extend(other.updated);
+        self.filled.extend(other.filled);
         for (name, sites) in other.written {
             self.written.entry(name).or_default().extend(sites);
         }
@@ -96,8 +109,18 @@ impl Learned {
         }
     }
 
+    /// Whether something sets one of the columns on which a change of a row rests.
+    fn is_moved(&self, table: &str, rests: &Rests) -> bool {
+        let columns = rests.columns.iter().map(|column| (table.to_owned(), column.clone()));
+        let mut set = columns.filter(|column| self.updated.contains(column));
+        set.any(|column| !rests.filled || self.filled.contains(&column))
+    }
+
     /// Whether a hit of a rule stands that depends on what the rest of the program does.
     pub(crate) fn bears_out(&self, hit: &mut Hit, is_test: impl Fn(usize) -> bool) -> bool {
+        if hit.rests.as_ref().is_some_and(|rests| !self.is_moved(&hit.resource, rests)) {
+            return false;
+        }
         match hit.code {
             "RC107" if hit.read.is_none() => {
                 let mut kept = hit.memory.iter();
