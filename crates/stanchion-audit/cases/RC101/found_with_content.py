@@ -1,12 +1,13 @@
 # also: RC302
 # What a file holds is found together with its path.
 import json
+import os
 from pathlib import Path
 
 from mcp.server.fastmcp import FastMCP
 
 mcp = FastMCP("hives")
-FOLDER = Path("/srv/hives")
+FOLDER = Path(f"{os.environ['SRV']}/hives")
 
 
 def find(name: str) -> tuple[Path, dict] | None:
@@ -28,7 +29,7 @@ def rename(name: str, to: str) -> str:
         return "none"
     path, hive = found
     hive["name"] = to
-    path.write_text(json.dumps(hive))  # expect: RC101 read=16
+    path.write_text(json.dumps(hive))  # expect: RC101 read=17
     return "done"
 
 
@@ -39,5 +40,5 @@ def paint(colour: str) -> str:
         hives.append((path, json.loads(path.read_text())))
     for path, hive in hives:
         hive["colour"] = colour
-        path.write_text(json.dumps(hive))  # expect: RC101 read=39
+        path.write_text(json.dumps(hive))  # expect: RC101 read=40
     return "done"

@@ -8,6 +8,7 @@ use super::either::EITHER_MOST;
 use super::eval::template;
 use super::event::{Kind, What};
 use super::fields::LIST_MOST;
+use super::file::spelled;
 use super::known::Known;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Here};
@@ -58,11 +59,11 @@ impl Engine<'_> {
     /// `(path, text)`: a path beside what was read there.
     fn is_file_with_content(&self, value: &Value) -> bool {
         let Shape::List(parts) = &value.shape else { return false };
-        let read = value.deep_origins();
+        let (tidies, read) = (&self.words().tidies, value.deep_origins());
         let mut read = read.iter().filter_map(|id| self.event(id)).filter(|e| matches!(e.what, What::Read { .. }));
         read.any(|e| {
             let file = e.resource.as_ref().filter(|r| r.kind == Kind::File);
-            file.is_some_and(|file| parts.iter().any(|part| part.name == file.name))
+            file.is_some_and(|file| parts.iter().any(|part| spelled(tidies, &part.name) == file.name))
         })
     }
 
