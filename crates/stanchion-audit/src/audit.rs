@@ -180,10 +180,11 @@ fn judged(engine: &mut Engine<'_>, program: &Program, models: &Models, file: usi
                 }
                 btree_map::Entry::Occupied(old) => {
                     let at = *old.get();
-                    all.found
-                        .get_mut(at)
-                        .into_iter()
-                        .for_each(|(known, _)| known.comes_also_by(hit.frames.clone(), &hit.by));
+                    all.found.get_mut(at).into_iter().for_each(|(known, _)| {
+                        known.comes_also_by(hit.frames.clone(), &hit.by);
+                        // What is so in any case does not depend on others.
+                        known.rests = known.rests.take().filter(|_| hit.rests.is_some());
+                    });
                     at
                 }
             };

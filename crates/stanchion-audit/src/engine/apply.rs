@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::event::{Effect, What};
+use super::effect::Effect;
+use super::event::What;
 use super::hints::hints;
 use super::known::Known;
 use super::mark::Mark;

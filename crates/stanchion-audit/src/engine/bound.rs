@@ -273,6 +273,27 @@ fn names(operand: &Operand, column: &str) -> bool {
 }
 
 impl Bound {
+    /// By which columns a statement finds the rows that it changes, and what the values of those derive from; nothing if it
+    /// is not known what else is asked for.
+    pub(super) fn chosen(&self, statement: &Statement) -> (Rc<[Rc<str>]>, Origins) {
+        if statement.filter_other || !matches!(statement.verb, Verb::Update | Verb::Delete) {
+            return Default::default();
+        }
+        let columns = statement.filter.iter().map(|condition| condition.column.as_str().into()).collect();
+        let from = statement.filter.iter().map(|condition| self.origins(&condition.operand));
+        (columns, from.fold(Origins::default(), |all, one| all.with(&one)))
+    }
+
+    /// Whether an update says only when that was.
+    pub(super) fn is_stamp(&self, statement: &Statement) -> bool {
+        let is_time = |operand: &Operand| match operand {
+            // The database's own clock.
+            Operand::Other(parts) if parts.iter().all(|part| matches!(part, Operand::Literal(_))) => true,
+            operand => Mark::Unique.is_in(&self.name(operand)),
+        };
+        !statement.set.is_empty() && statement.set.iter().all(|set| is_time(&set.operand))
+    }
+
     /// What columns are set to, as it is named, and whether that is the same for every caller but for the time.
     pub(super) fn set_to(&self, statement: &Statement) -> Vec<(Rc<str>, String, bool)> {
         let to = |set: &Assignment| {
@@ -313,6 +334,13 @@ pub(super) fn raised(statement: &Statement, bound: &Bound, known: &Known<'_>) ->
     };
     let mut others = statement.set.iter().filter(|set| raised.iter().all(|column| **column != *set.column)).peekable();
     if others.peek().is_some() && others.all(|set| is_mark(&set.operand)) { Vec::new() } else { raised }
+}
+
+/// Columns that are to be less than something in the rows that a statement finds: what is counted or timed anew is mostly
+/// more, and then they are no longer among them.
+pub(super) fn within(statement: &Statement) -> Vec<Rc<str>> {
+    let less = |condition: &&Condition| matches!(condition.operator, Operator::Less | Operator::LessEqual);
+    statement.filter.iter().filter(less).map(|condition| condition.column.as_str().into()).collect()
 }
 
 /// The columns by whose values alone a statement finds its rows.

@@ -221,6 +221,13 @@ impl Engine<'_> {
         (decided, only.fold(Origins::default(), |all, one| all.with(&one)))
     }
 
+    /// Fields that conditions around compare with something, and the reads that those ask.
+    pub(super) fn looks(&self) -> Rc<[(Rc<str>, Origins)]> {
+        let asked = self.here.conditions.iter().filter(|around| !around.of.is_empty());
+        let all = asked.flat_map(|around| fields_compared(&around.text).map(|field| (field.into(), around.of.clone())));
+        all.take(LOOKS_MOST).collect()
+    }
+
     pub(super) fn is_of_memory(&self, id: EventId) -> bool {
         let of = self.event(id).and_then(|event| event.resource.as_ref());
         of.is_some_and(|resource| resource.kind == Kind::Memory)
@@ -266,6 +273,24 @@ fn is_local(name: &str, mut scope: &Vars) -> bool {
         scope = parent;
     }
     false
+}
+
+/// Fields that the conditions around one write are taken to compare.
+const LOOKS_MOST: usize = 16;
+/// Operators, as conditions are named by them.
+const COMPARES: [&str; 3] = ["==", "!=", " in "];
+
+/// The fields on the left of the operators, and those on the right that close their brackets: `(row.state==$state)`.
+fn fields_compared(condition: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let last = move |text: &str| {
+        text.rfind(|c| !is_name(c)).filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with('.')))
+    };
+    COMPARES.iter().flat_map(move |op| condition.match_indices(op)).flat_map(move |(at, op)| {
+        let (left, right) = (condition.get(..at), condition.get(at + op.len()..));
+        let right = right.and_then(|right| right.split_once(')')).map(|(right, _)| right);
+        [left, right].into_iter().flatten().filter_map(move |side| side.get(last(side)? + 1..))
+    })
 }
 
 /// Where a condition, as it is named, has this field of something.

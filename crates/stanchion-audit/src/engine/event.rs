@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::effect::Effect;
 use super::instead::Swallowed;
 use super::mark::Mark;
 use super::value::{EventId, Origins};
@@ -93,11 +94,15 @@ pub(crate) enum What {
         through: Vec<(Rc<str>, Origins)>,
         /// The highest value of this column, and nothing else.
         highest: Option<Rc<str>>,
+        /// Columns that are to be less than something: a time that is over.
+        within: Vec<Rc<str>>,
         /// All that it gives of a row; empty: everything, or nobody knows.
         columns: Vec<Rc<str>>,
     },
     /// Only whether it is there.
     Check,
+    /// A library that nobody has described is given the path: what comes back may be what is in the file.
+    Given,
     /// A database is opened: what is stored in it from now on stands in this file.
     Opens,
     /// The names in a folder.
@@ -146,6 +151,7 @@ impl What {
         empty: Vec::new(),
         through: Vec::new(),
         highest: None,
+        within: Vec::new(),
         columns: Vec::new(),
     };
 }
@@ -167,6 +173,10 @@ pub(crate) struct Write {
     pub(crate) creates: bool,
     pub(crate) inserts: bool,
     pub(crate) deletes: bool,
+    /// The columns that say which rows are changed or removed.
+    pub(crate) asks: Rc<[Rc<str>]>,
+    /// Fields that conditions around have compared, and the reads that those asked.
+    pub(crate) looks: Rc<[(Rc<str>, Origins)]>,
     /// The columns by whose values rows are removed, if nothing else says which.
     pub(crate) removes: Option<Vec<Rc<str>>>,
     /// Moved into place: readers see the old or the new, never half.
@@ -217,7 +227,7 @@ pub(crate) struct Write {
     pub(crate) empties: bool,
     /// Another file that is moved here.
     pub(crate) from: Option<Rc<str>>,
-    /// The file's name derives from these.
+    /// The file's name, or which rows it is, derives from these.
     pub(crate) named: Origins,
 }
 
@@ -266,22 +276,6 @@ impl Acquire {
             session: false,
             open: None,
         }
-    }
-}
-
-/// Something outside that cannot be taken back.
-#[derive(Debug, Clone)]
-pub(crate) struct Effect {
-    pub(crate) method: Rc<str>,
-    pub(crate) keyed: bool,
-    /// It only asks.
-    pub(crate) safe: bool,
-}
-
-impl Effect {
-    /// Done twice it is as if done once: it only asks, somebody counts it once, or HTTP says so.
-    pub(crate) fn repeats(&self) -> bool {
-        self.safe || self.keyed || matches!(&*self.method, "PUT" | "DELETE")
     }
 }
 

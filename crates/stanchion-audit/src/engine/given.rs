@@ -6,7 +6,9 @@ use super::call::Args;
 use super::class::BASES_DEEP;
 use super::either::EITHER_MOST;
 use super::eval::template;
+use super::event::{Kind, What};
 use super::fields::LIST_MOST;
+use super::file::spelled;
 use super::known::Known;
 use super::value::{Object, Origins, Scope as Vars, Shape, Value};
 use super::{Engine, Here};
@@ -41,12 +43,28 @@ impl Engine<'_> {
         if !places || !Words::is_one(&self.words().adds_last, method) {
             return false;
         }
-        let Some((binding, false)) = self.find(scope, name).filter(|(found, _)| self.is_run_once(found.depth)) else {
-            return false;
-        };
+        let Some((binding, false)) = self.find(scope, name) else { return false };
         let all: Rc<[Value]> = items.iter().chain(args.iter().map(|(_, arg)| arg)).cloned().collect();
-        self.add_to_variable(scope, name, &Value { shape: Shape::List(all), ..binding.value });
+        let more = Value { shape: Shape::List(all), ..binding.value };
+        let more = match &args[..] {
+            _ if self.is_run_once(binding.depth) => more,
+            // All that come later are like this one.
+            [(None, one)] if items.is_empty() && self.is_file_with_content(one) => more.from(&one.deep_origins()),
+            _ => return false,
+        };
+        self.add_to_variable(scope, name, &more);
         true
+    }
+
+    /// `(path, text)`: a path beside what was read there.
+    fn is_file_with_content(&self, value: &Value) -> bool {
+        let Shape::List(parts) = &value.shape else { return false };
+        let (tidies, read) = (&self.words().tidies, value.deep_origins());
+        let mut read = read.iter().filter_map(|id| self.event(id)).filter(|e| matches!(e.what, What::Read { .. }));
+        read.any(|e| {
+            let file = e.resource.as_ref().filter(|r| r.kind == Kind::File);
+            file.is_some_and(|file| parts.iter().any(|part| spelled(tidies, &part.name) == file.name))
+        })
     }
 
     /// Whether nothing has been repeated since there were so many conditions around.

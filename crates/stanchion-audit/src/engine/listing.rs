@@ -29,7 +29,9 @@ pub(super) fn one_of(all: &Value) -> Value {
 pub(super) fn taken_out(all: &Value, taken: Value) -> Value {
     match &all.shape {
         Shape::List(items)
-            if items.len() == 1 && items[0].kind().is_some() && matches!(taken.shape, Shape::Unknown) =>
+            if items.len() == 1
+                && (items[0].kind().is_some() || matches!(items[0].shape, Shape::List(_)))
+                && matches!(taken.shape, Shape::Unknown) =>
         {
             Value { shape: items[0].shape.clone(), ..taken }
         }

@@ -56,7 +56,8 @@ impl Engine<'_> {
                 return back;
             }
         }
-        self.call_unknown(&Value::unknown(path), args, span)
+        let given = self.gives_path(path, &args, is_new, span);
+        self.call_unknown(&Value::unknown(path).from(&given), args, span)
     }
 
     /// A new instance of a modelled type.

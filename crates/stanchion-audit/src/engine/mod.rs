@@ -18,6 +18,7 @@ mod compared;
 mod condition;
 mod constants;
 mod declare;
+mod effect;
 mod either;
 mod eval;
 mod event;
@@ -46,6 +47,7 @@ mod memory;
 mod name;
 mod nothing;
 mod object;
+mod outside;
 mod params;
 mod periodic;
 mod promise;
@@ -316,7 +318,7 @@ impl<'p> Engine<'p> {
     /// Something happens here.
     fn emit(&mut self, what: What, resource: Option<Resource>, deps: &Origins, span: Span) -> EventId {
         let (id, is_pause) = (self.next_id(), matches!(what, What::Suspend));
-        if !matches!(what, What::List | What::Next | What::Opens)
+        if !matches!(what, What::List | What::Next | What::Opens | What::Given)
             && resource.as_ref().is_none_or(|resource| resource.kind != Kind::Memory)
         {
             self.steps_most = self.steps_most.max(self.steps_loud);

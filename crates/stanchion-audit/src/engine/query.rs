@@ -198,7 +198,8 @@ impl Engine<'_> {
                     self.presumed(span);
                 }
                 let locks = query.locks;
-                let what = What::Read { locks, tries: false, by, empty, through, highest: None, columns };
+                let within = Vec::new();
+                let what = What::Read { locks, tries: false, by, empty, through, highest: None, within, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Value::unknown(format_args!("rows of {table}@{}", span.line)).from(&Origins::one(id));
             }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, by_version, columns_only, parts, raised};
+use super::bound::{Bound, by_version, columns_only, parts, raised, within};
 use super::condition::is_identity;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
@@ -228,7 +228,8 @@ impl Engine<'_> {
                 let through = self.through(statement, bound);
                 let (by, columns) = (by.collect(), given(statement));
                 let (highest, tries) = (highest(statement), statement.nowait);
-                let what = What::Read { locks, tries, by, empty, through, highest, columns };
+                let within = within(statement);
+                let what = What::Read { locks, tries, by, empty, through, highest, within, columns };
                 let id = self.emit(what, Some(resource), &Origins::default(), span);
                 return Origins::one(id);
             }
@@ -280,7 +281,8 @@ impl Engine<'_> {
                 let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
                 let own = own.map(|(_, (column, ..))| column).collect();
                 let (whole, by_version) = (!relative, by_version(statement));
-                let written = Write { by_version, decided, skips, own, ..Write::default() };
+                let written =
+                    Write { by_version, decided, skips, own, stamp: bound.is_stamp(statement), ..Write::default() };
                 Write { whole, relative, compares, expected, columns, raised, ..written }
             }
             Verb::Insert => {
@@ -314,6 +316,8 @@ impl Engine<'_> {
             Verb::Delete => Write { deletes: true, removes: columns_only(statement), ..Write::default() },
             _ => return Origins::default(),
         };
+        let (asks, named) = bound.chosen(statement);
+        let write = Write { asks, named, looks: self.looks(), ..write };
         let id = self.emit(What::Write(write), Some(resource), &deps, span);
         // Rows that a write gives back are as they are now, and the number of a new row is its own.
         if statement.returning || statement.verb == Verb::Insert { Origins::one(id) } else { Origins::default() }

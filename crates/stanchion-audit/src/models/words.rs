@@ -131,6 +131,12 @@ pub(crate) struct Words {
     /// What a server is told to open for all of its calls, and the field by which they have it.
     pub(crate) opens: Vec<String>,
     pub(crate) opened: Vec<String>,
+    /// Packages that come with the language: what they do is described, or has nothing to do with files.
+    pub(crate) standard: Vec<String>,
+    /// What begins the name of no package: of another file of the program that is not found, or of what is standard.
+    pub(crate) own: Vec<String>,
+    /// Words in the names of functions that give what is in a file whose path they are given.
+    pub(crate) loads: Vec<String>,
     /// Units of time, in seconds.
     pub(crate) units: BTreeMap<String, f64>,
 }
@@ -202,6 +208,9 @@ impl Words {
             (&mut self.stops, &more.stops),
             (&mut self.opens, &more.opens),
             (&mut self.opened, &more.opened),
+            (&mut self.standard, &more.standard),
+            (&mut self.own, &more.own),
+            (&mut self.loads, &more.loads),
         ];
         for (own, more) in lists {
             own.extend(more.iter().cloned());

@@ -31,6 +31,16 @@ pub(crate) struct Hit {
     pub(crate) by: BTreeSet<usize>,
     /// What is written there is the same each time.
     pub(crate) same: bool,
+    /// It rests on columns that others have to change for it.
+    pub(crate) rests: Option<Rests>,
+}
+
+/// The columns on which a change of a row rests.
+#[derive(Debug, Clone)]
+pub(crate) struct Rests {
+    pub(crate) columns: Vec<String>,
+    /// A new row has something in them already: whoever sets one of them changes what it is.
+    pub(crate) filled: bool,
 }
 
 impl Hit {

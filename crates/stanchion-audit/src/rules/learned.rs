@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Hit;
 use super::folders::Folders;
+use super::hit::Rests;
 use crate::engine::{Event, Kind, Made, Site, Trace, What};
 
 /// What all traces together say; it is known only when the last one has been judged.
@@ -11,6 +12,8 @@ use crate::engine::{Event, Kind, Made, Site, Trace, What};
 pub(crate) struct Learned {
     /// Files that something reads.
     read: BTreeSet<(Option<usize>, String)>,
+    /// And those whose paths a library is given, and that are written with what it gave.
+    given: BTreeSet<(Option<usize>, String)>,
     /// And folders whose files something reads.
     folders: Folders,
     /// Names, as [`like`] has them, of keys that are set only if they are not there.
@@ -23,6 +26,9 @@ pub(crate) struct Learned {
     written: BTreeMap<(Option<usize>, String), BTreeSet<Option<Site>>>,
     /// Fields of one object: the path of a file, and what was read from it when the object was made.
     kept: BTreeMap<(String, String), Site>,
+    /// Columns that are set in rows, and those that new rows have something in.
+    updated: BTreeSet<(String, String)>,
+    filled: BTreeSet<(String, String)>,
     /// How much of what was done at the start is known.
     loaded: usize,
 }
@@ -46,10 +52,21 @@ impl Learned {
                 What::Release { lock, .. } | What::Renew { lock, .. } => drop(self.released.insert(like(lock))),
                 _ => {}
             }
+            if let (What::Write(how), Some(r)) = (&event.what, &event.resource)
+                && r.kind == Kind::Table
+                && !is_test(event.site.file)
+            {
+                let all = if how.inserts { &mut self.filled } else { &mut self.updated };
+                all.extend(how.columns.iter().map(|column| (r.name.to_string(), column.to_string())));
+            }
             let Some(r) = event.resource.as_ref().filter(|r| r.kind == Kind::File) else { continue };
             let name = known_in(&r.name, event.site.file);
             if let What::Write(how) = &event.what {
                 let same = how.is_same() && event.deps.is_empty();
+                let given = |e: &Event| matches!(e.what, What::Given) && e.resource == event.resource;
+                if event.deps.iter().filter_map(|id| trace.event(id)).any(given) && !is_test(event.site.file) {
+                    self.given.insert(name.clone());
+                }
                 self.written.entry(name).or_default().insert(same.then_some(event.site));
             } else if matches!(event.what, What::Read { .. }) {
                 let read = if is_test(event.site.file) { &mut self.tested } else { &mut self.read };
@@ -77,8 +94,11 @@ impl Learned {
 
     pub(crate) fn add(&mut self, other: Self) {
         self.read.extend(other.read);
+        self.given.extend(other.given);
         self.folders.add(other.folders);
         self.tested.extend(other.tested);
+        self.updated.extend(other.updated);
+        self.filled.extend(other.filled);
         for (name, sites) in other.written {
             self.written.entry(name).or_default().extend(sites);
         }
@@ -89,8 +109,18 @@ impl Learned {
         }
     }
 
+    /// Whether something sets one of the columns on which a change of a row rests.
+    fn is_moved(&self, table: &str, rests: &Rests) -> bool {
+        let columns = rests.columns.iter().map(|column| (table.to_owned(), column.clone()));
+        let mut set = columns.filter(|column| self.updated.contains(column));
+        set.any(|column| !rests.filled || self.filled.contains(&column))
+    }
+
     /// Whether a hit of a rule stands that depends on what the rest of the program does.
     pub(crate) fn bears_out(&self, hit: &mut Hit, is_test: impl Fn(usize) -> bool) -> bool {
+        if hit.rests.as_ref().is_some_and(|rests| !self.is_moved(&hit.resource, rests)) {
+            return false;
+        }
         match hit.code {
             "RC107" if hit.read.is_none() => {
                 let mut kept = hit.memory.iter();
@@ -106,9 +136,15 @@ impl Learned {
                     let family = filled(&hit.resource, hit.write.file);
                     std::iter::once(known_in(&hit.resource, hit.write.file)).chain(family)
                 };
-                names().any(|name| self.read.contains(&name))
+                let known = names().any(|name| self.read.contains(&name))
                     || self.folders.has(&hit.resource, hit.write.file)
-                    || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name))
+                    || is_test(hit.write.file) && names().any(|name| self.tested.contains(&name));
+                let given = || names().any(|name| self.given.contains(&name));
+                if !known && given() {
+                    hit.sure = hit.sure.min(1);
+                    return true;
+                }
+                known
             }
             // Whoever comes second writes the same, and nobody has written anything else or works with it. What was given
             // may be anybody's.

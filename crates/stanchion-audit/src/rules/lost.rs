@@ -33,7 +33,7 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
         let by_row = rows::one_by_one(case, write, how);
         let reads =
             by_value.into_iter().chain(by_guard).chain(by_row).filter_map(|id| case.trace.event(id)).filter(|read| {
-                matches!(read.what, What::Read { .. })
+                (matches!(read.what, What::Read { .. }) || is_given(read, write))
                     && read.resource.as_ref().is_some_and(|r| r.is(resource))
                     && read.meets(write)
                     && (kind == Kind::File || !case.trace.is_later(read, write))
@@ -59,11 +59,20 @@ pub(super) fn pairs<'a>(case: &'a Case<'_>, kind: Kind) -> Vec<(Vec<&'a Event>, 
         if reads.iter().any(|read| !read.early) {
             reads.retain(|read| !read.early);
         }
+        // And what a library has presumably read only if nobody else has.
+        if reads.iter().any(|read| !is_given(read, write)) {
+            reads.retain(|read| !is_given(read, write));
+        }
         if !reads.is_empty() {
             pairs.push((reads, write));
         }
     }
     pairs
+}
+
+/// A library was given the path, and what it gave is written there: it has read the file.
+fn is_given(read: &Event, write: &Event) -> bool {
+    matches!(read.what, What::Given) && write.deps.contains(read.id)
 }
 
 /// A read that was compared with something fixed, and it is written because of that. Where all who come later write the

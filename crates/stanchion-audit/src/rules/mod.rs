@@ -1,6 +1,7 @@
 //! The rules: each judges a trace.
 
 mod aside;
+mod chosen;
 mod content;
 mod ended;
 mod fencing;
@@ -68,6 +69,8 @@ const RULES: &[Rule] = &[
     rows::row,
     rows::uncounted,
     rows::put_back,
+    chosen::compared,
+    chosen::found,
     lost::key,
     lost::memory,
     ended::of_another,
@@ -151,6 +154,7 @@ impl Case<'_> {
             memory: Vec::new(),
             by: BTreeSet::from([self.trace.root.handles().0]),
             same: false,
+            rests: None,
         }
     }
 

@@ -64,7 +64,7 @@ pub(super) fn uncounted(case: &Case<'_>, hits: &mut Vec<Hit>) {
 }
 
 /// Whether both are in one transaction that lets nobody in between.
-fn is_in_order(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+pub(super) fn is_in_order(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     let Some(begin) = read.transaction.filter(|_| in_one(case, read, write)) else { return false };
     let strict = case.trace.event(begin).is_some_and(|event| {
         matches!(event.what, What::Begin { immediate: true, .. } | What::Begin { serializable: true, .. })
@@ -150,7 +150,7 @@ pub(super) fn takes(read: &Event, how: &Write) -> bool {
 }
 
 /// Whether a transaction that is over has made the row one that nobody else finds: its owner may write what he has read.
-fn is_claimed(case: &Case<'_>, read: &Event, write: &Event) -> bool {
+pub(super) fn is_claimed(case: &Case<'_>, read: &Event, write: &Event) -> bool {
     let Some(begin) = read.transaction.filter(|_| !in_one(case, read, write)) else { return false };
     let claims = |e: &&Event| {
         e.transaction == Some(begin)
