@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::condition::{is_identity, is_row_key};
 use super::known::Known;
 use super::mark::Mark;
 use super::name::occurrences;
@@ -11,6 +12,9 @@ use crate::sql::{Assignment, Condition, Operand, Operator, Piece, Placeholder, S
 
 /// What stands before a name in a statement.
 const SIGNS: [char; 3] = ['$', ':', '@'];
+
+/// How what a statement gives is called.
+pub(super) const ROWS: &str = "rows of ";
 
 /// What is bound to a statement's placeholders and holes.
 pub(super) struct Bound {
@@ -165,7 +169,8 @@ impl Bound {
         // What is made of the key alone keeps nothing of the row, wherever the key comes from.
         let of_key = |operand: &&Operand| {
             let value = self.given_to(operand);
-            value.is_some_and(|value| keys.iter().any(|key| is_made_of(&value, key)))
+            value
+                .is_some_and(|value| keys.iter().any(|key| is_made_of(&value, key)) || is_set_to_key(statement, &value))
         };
         let written = set.chain(inserted).filter(|operand| !of_key(operand));
         let from = written.fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
@@ -221,6 +226,7 @@ impl Bound {
             operands().any(|operand| matches!(operand, Operand::Placeholder(Placeholder::Name(name)) if name == field))
         };
         let set = self.values.iter().enumerate().filter(|(at, _)| !places.contains(at));
+        let set = set.filter(|(_, value)| !is_set_to_key(statement, value));
         set.fold(self.rest.clone(), |all, (_, value)| match value.object() {
             Some(object) => {
                 let fields = object.fields.borrow();
@@ -256,6 +262,24 @@ fn is_made_of(value: &Value, key: &Value) -> bool {
     // No other part of the same thing is in it.
     let root = key.name.split(['.', '[', '(']).next().unwrap_or_default();
     !root.is_empty() && !others.contains(root) && value.deep_origins().iter().all(|id| origins.contains(id))
+}
+
+/// Whether columns of a row that is there get what says which row another one is, or a text with that in it: nobody else
+/// would have changed that.
+fn is_set_to_key(statement: &Statement, value: &Value) -> bool {
+    let is_set = |field: &str| statement.set.iter().any(|set| set.column.eq_ignore_ascii_case(field));
+    let is_field = |name: &str, is_key: fn(&str) -> bool| {
+        let field = name.rsplit_once('.').map(|(of, field)| (of.starts_with(ROWS), field));
+        field.is_some_and(|(of_row, field)| of_row && is_key(field) && !is_set(field))
+    };
+    if statement.verb != Verb::Update || value.origins.is_empty() {
+        return false;
+    }
+    match &value.shape {
+        Shape::Template(parts) => parts.iter().all(|part| part.origins.is_empty() || is_field(&part.name, is_identity)),
+        Shape::Unknown | Shape::Method(..) => is_field(&value.name, is_row_key),
+        _ => false,
+    }
 }
 
 /// Whether a value with this name is another one for every caller.

@@ -181,6 +181,8 @@ pub(crate) struct Write {
     pub(crate) by_version: bool,
     /// Nobody looks at how many rows it has changed.
     pub(crate) uncounted: bool,
+    /// Which rows it is about, by their keys, derives from these.
+    pub(crate) which: Origins,
     /// Columns of an update.
     pub(crate) columns: Vec<Rc<str>>,
     /// Those of them that get what another caller would not put there.

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, by_version, columns_only, parts, raised};
-use super::condition::is_identity;
+use super::bound::{Bound, ROWS, by_version, columns_only, parts, raised};
+use super::condition::{is_identity, is_row_key};
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::query::{self, Query};
@@ -194,7 +194,7 @@ impl Engine<'_> {
             self.results.insert(Rc::clone(&this.name), origins.clone());
         }
         // Columns that a statement speaks of are not fields of a row.
-        Value::unknown(format_args!("rows of {}", text.name.replace('.', " "))).from(&origins)
+        Value::unknown(format_args!("{ROWS}{}", text.name.replace('.', " "))).from(&origins)
     }
 
     /// `pooled`: on any connection of a pool; `scope`: how far the tables are shared.
@@ -280,7 +280,10 @@ impl Engine<'_> {
                 let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
                 let own = own.map(|(_, (column, ..))| column).collect();
                 let (whole, by_version) = (!relative, by_version(statement));
-                let written = Write { by_version, decided, skips, own, ..Write::default() };
+                let keys = statement.filter.iter().filter(|condition| is_row_key(&condition.column));
+                let keys = keys.map(|condition| bound.origins(&condition.operand));
+                let which = keys.fold(Origins::default(), |all, one| all.with(&one));
+                let written = Write { by_version, decided, skips, own, which, ..Write::default() };
                 Write { whole, relative, compares, expected, columns, raised, ..written }
             }
             Verb::Insert => {

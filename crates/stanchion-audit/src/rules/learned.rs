@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Hit;
+use super::around::Around;
 use super::folders::Folders;
 use crate::engine::{Event, Kind, Made, Site, Trace, What};
+use crate::program::Program;
 
 /// What all traces together say; it is known only when the last one has been judged.
 #[derive(Debug, Default)]
@@ -25,6 +27,8 @@ pub(crate) struct Learned {
     kept: BTreeMap<(String, String), Site>,
     /// How much of what was done at the start is known.
     loaded: usize,
+    /// What is held around functions.
+    around: Around,
 }
 
 impl Learned {
@@ -40,6 +44,7 @@ impl Learned {
         }
         self.loaded = trace.loaded().len();
         self.folders.learn(trace, &is_test);
+        self.around.learn(trace);
         for event in trace.events() {
             match &event.what {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
@@ -78,6 +83,7 @@ impl Learned {
     pub(crate) fn add(&mut self, other: Self) {
         self.read.extend(other.read);
         self.folders.add(other.folders);
+        self.around.add(other.around);
         self.tested.extend(other.tested);
         for (name, sites) in other.written {
             self.written.entry(name).or_default().extend(sites);
@@ -87,6 +93,11 @@ impl Learned {
         for (fields, read) in other.kept {
             self.kept.entry(fields).or_insert(read);
         }
+    }
+
+    /// Whether only functions lead to a hit that are called with what protects it.
+    pub(crate) fn is_covered(&self, hit: &Hit, program: &Program) -> bool {
+        self.around.covers(hit, program)
     }
 
     /// Whether a hit of a rule stands that depends on what the rest of the program does.

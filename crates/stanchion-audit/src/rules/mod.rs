@@ -1,5 +1,6 @@
 //! The rules: each judges a trace.
 
+mod around;
 mod aside;
 mod content;
 mod ended;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use self::hit::FRAMES_MOST;
 pub(crate) use self::hit::Hit;
 pub(crate) use self::learned::Learned;
-use crate::engine::{Event, EventId, Kind, Mark, Scope, Site, Trace, What, Write};
+use crate::engine::{Entry, Event, EventId, Kind, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
 use crate::models::Models;
 use crate::program::Program;
@@ -133,7 +134,7 @@ impl Case<'_> {
 
     /// A hit where something happens: about what happens there, as far as that is shared, of medium certainty.
     fn hit(&self, code: &'static str, at: &Event, (message, why): (impl Into<String>, impl Into<String>)) -> Hit {
-        let resource = at.resource.as_ref();
+        let (resource, root) = (at.resource.as_ref(), &self.trace.root);
         Hit {
             code,
             read: None,
@@ -149,8 +150,9 @@ impl Case<'_> {
             others: Vec::new(),
             at: at.site,
             memory: Vec::new(),
-            by: BTreeSet::from([self.trace.root.handles().0]),
+            by: BTreeSet::from([root.handles().0]),
             same: false,
+            loose: (root.entry == Entry::Loose).then(|| BTreeSet::from([root.handles()])),
         }
     }
 
