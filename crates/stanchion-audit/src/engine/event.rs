@@ -133,6 +133,10 @@ pub(crate) enum What {
     Leaves,
     /// A connection goes back into its pool.
     GivenBack,
+    /// A process whose number this is gets a signal, which ends it or only asks whether it lives.
+    Tells {
+        ends: bool,
+    },
     /// What was read cannot be understood, and something else takes its place.
     Misread,
 }
@@ -328,6 +332,8 @@ pub(crate) struct Event {
     pub(crate) equals: Origins,
     /// And those that are anything but that, or a flag that is not set.
     pub(crate) differs: Origins,
+    /// Those that have found the number of the present process.
+    pub(crate) own: Origins,
     /// And those that have found nothing.
     pub(crate) absent: Origins,
     /// And those that it does not need: only what was asked behind them has let nobody through.

@@ -270,6 +270,10 @@ impl Engine<'_> {
             }
             _ => {
                 let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
+                // What it says may be none of what is wanted: `json.load(file)`.
+                if known.this.is_none() {
+                    self.may_fail(&Origins::one(id));
+                }
                 Value::unknown(format_args!("{CONTENT}{}", file.name)).from(&Origins::one(id))
             }
         }
@@ -282,9 +286,10 @@ impl Engine<'_> {
     }
 }
 
-/// It has in it by what the present process is known.
-fn is_owner(words: &Words, value: &Value) -> bool {
-    words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
+/// It has in it by what the present process is known, or one that was started here.
+pub(super) fn is_owner(words: &Words, value: &Value) -> bool {
+    Mark::Process.is_in(&value.name)
+        || words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
 }
 
 /// Fields of what is written that are looked at.

@@ -32,6 +32,8 @@ pub(crate) struct Hit {
     pub(crate) by: BTreeSet<usize>,
     /// What is written there is the same each time.
     pub(crate) same: bool,
+    /// It stands if a look at that file lets processes write their number there.
+    pub(crate) marked: bool,
     /// The functions that lead to it, if nobody from outside calls one of them: their files, and which ones there.
     pub(crate) loose: Option<BTreeSet<(usize, FunctionId)>>,
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Hit;
 use super::around::Around;
 use super::folders::Folders;
+use super::marks::Marks;
 use crate::engine::{Event, Kind, Made, Site, Trace, What};
 use crate::program::Program;
 
@@ -27,6 +28,7 @@ pub(crate) struct Learned {
     kept: BTreeMap<(String, String), Site>,
     /// How much of what was done at the start is known.
     loaded: usize,
+    marks: Marks,
     /// What is held around functions.
     around: Around,
 }
@@ -45,6 +47,7 @@ impl Learned {
         self.loaded = trace.loaded().len();
         self.folders.learn(trace, &is_test);
         self.around.learn(trace);
+        self.marks.learn(trace);
         for event in trace.events() {
             match &event.what {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
@@ -84,6 +87,7 @@ impl Learned {
         self.read.extend(other.read);
         self.folders.add(other.folders);
         self.around.add(other.around);
+        self.marks.add(other.marks);
         self.tested.extend(other.tested);
         for (name, sites) in other.written {
             self.written.entry(name).or_default().extend(sites);
@@ -108,6 +112,7 @@ impl Learned {
                 hit.read = kept.find_map(|memory| self.kept.get(&(hit.resource.clone(), memory.clone()))).copied();
                 hit.read.is_some()
             }
+            "RC208" if hit.marked => self.marks.has(hit),
             // What nobody gives back is a mark that is meant to stay.
             "RC203" => self.released.contains(&like(&hit.resource)),
             "RC204" => self.locks.contains(&like(&hit.resource)),

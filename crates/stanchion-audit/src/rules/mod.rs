@@ -15,6 +15,7 @@ mod joint;
 mod learned;
 mod locks;
 mod lost;
+mod marks;
 mod mutexes;
 mod parts;
 mod renamed;
@@ -88,6 +89,7 @@ const RULES: &[Rule] = &[
     locks::for_update_outside,
     mutexes::await_once,
     mutexes::stale_unlink,
+    marks::mark_removed,
     mutexes::fail_open,
     fencing::release_without_token,
     fencing::stale_release,
@@ -152,6 +154,7 @@ impl Case<'_> {
             memory: Vec::new(),
             by: BTreeSet::from([root.handles().0]),
             same: false,
+            marked: false,
             loose: (root.entry == Entry::Loose).then(|| BTreeSet::from([root.handles()])),
         }
     }
