@@ -169,11 +169,14 @@ impl Bound {
         // What is made of the key alone keeps nothing of the row, wherever the key comes from.
         let of_key = |operand: &&Operand| {
             let value = self.given_to(operand);
-            value
-                .is_some_and(|value| keys.iter().any(|key| is_made_of(&value, key)) || is_set_to_key(statement, &value))
+            value.is_some_and(|value| keys.iter().any(|key| is_made_of(&value, key)))
         };
         let written = set.chain(inserted).filter(|operand| !of_key(operand));
-        let from = written.fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
+        let from = |operand: &Operand| match (operand, self.given_to(operand)) {
+            (Operand::Placeholder(_) | Operand::Hole(_), Some(value)) => set_from(statement, &value),
+            _ => self.origins(operand),
+        };
+        let from = written.fold(Origins::default(), |all, operand| all.with(&from(operand)));
         // More is bound than has a place here: it may stand before what has one.
         let bound = |operand: &Operand| !matches!(operand, Operand::Placeholder(_)) || self.value(operand).is_some();
         if !self.rest.is_empty() && !statement.filter.iter().all(|condition| bound(&condition.operand)) {
@@ -226,14 +229,13 @@ impl Bound {
             operands().any(|operand| matches!(operand, Operand::Placeholder(Placeholder::Name(name)) if name == field))
         };
         let set = self.values.iter().enumerate().filter(|(at, _)| !places.contains(at));
-        let set = set.filter(|(_, value)| !is_set_to_key(statement, value));
         set.fold(self.rest.clone(), |all, (_, value)| match value.object() {
             Some(object) => {
                 let fields = object.fields.borrow();
                 let set = fields.iter().filter(|(field, _)| !is_named(field));
                 set.fold(all.with(&value.origins), |all, (_, field)| all.with(&field.deep_origins()))
             }
-            None => all.with(&value.deep_origins()),
+            None => all.with(&set_from(statement, value)),
         })
     }
 }
@@ -264,21 +266,28 @@ fn is_made_of(value: &Value, key: &Value) -> bool {
     !root.is_empty() && !others.contains(root) && value.deep_origins().iter().all(|id| origins.contains(id))
 }
 
-/// Whether columns of a row that is there get what says which row another one is, or a text with that in it: nobody else
-/// would have changed that.
-fn is_set_to_key(statement: &Statement, value: &Value) -> bool {
+/// What columns get derives from these, without the reads of which it has only the key of another row, or that as a part of a
+/// text: nobody else would have changed it.
+fn set_from(statement: &Statement, value: &Value) -> Origins {
     let is_set = |field: &str| statement.set.iter().any(|set| set.column.eq_ignore_ascii_case(field));
-    let is_field = |name: &str, is_key: fn(&str) -> bool| {
-        let field = name.rsplit_once('.').map(|(of, field)| (of.starts_with(ROWS), field));
-        field.is_some_and(|(of_row, field)| of_row && is_key(field) && !is_set(field))
+    let is_field = |value: &Value, is_key: fn(&str) -> bool| {
+        let field = match &value.shape {
+            Shape::Method(of, field) => Some((&*of.name, &**field)),
+            _ => value.name.rsplit_once('.'),
+        };
+        field.is_some_and(|(of, field)| of.starts_with(ROWS) && is_key(field) && !is_set(field))
     };
+    let whole = || value.deep_origins();
     if statement.verb != Verb::Update || value.origins.is_empty() {
-        return false;
+        return whole();
     }
     match &value.shape {
-        Shape::Template(parts) => parts.iter().all(|part| part.origins.is_empty() || is_field(&part.name, is_identity)),
-        Shape::Unknown | Shape::Method(..) => is_field(&value.name, is_row_key),
-        _ => false,
+        Shape::Template(parts) => {
+            let others = parts.iter().filter(|part| !is_field(part, is_identity));
+            others.fold(Origins::default(), |all, part| all.with(&part.deep_origins()))
+        }
+        Shape::Unknown | Shape::Method(..) if is_field(value, is_row_key) => Origins::default(),
+        _ => whole(),
     }
 }
 

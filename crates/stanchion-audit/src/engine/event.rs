@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::instead::Swallowed;
 use super::mark::Mark;
+pub(crate) use super::site::Site;
 use super::value::{EventId, Origins};
-use crate::hir::Span;
 
 /// How far something is shared, or how far a lock reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -288,24 +288,6 @@ impl Effect {
     /// Done twice it is as if done once: it only asks, somebody counts it once, or HTTP says so.
     pub(crate) fn repeats(&self) -> bool {
         self.safe || self.keyed || matches!(&*self.method, "PUT" | "DELETE")
-    }
-}
-
-/// A place in the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Site {
-    pub(crate) file: usize,
-    pub(crate) span: Span,
-}
-
-impl Site {
-    /// Whether the other one stands inside of it.
-    pub(crate) fn holds(self, other: Self) -> bool {
-        let (outer, inner) = (self.span, other.span);
-        self.file == other.file
-            && self != other
-            && (outer.line, outer.column) <= (inner.line, inner.column)
-            && inner.end_line <= outer.end_line
     }
 }
 

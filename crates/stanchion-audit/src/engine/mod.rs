@@ -55,6 +55,7 @@ mod receiver;
 mod returned;
 mod row;
 mod run;
+mod site;
 mod statics;
 mod switch;
 mod table;
