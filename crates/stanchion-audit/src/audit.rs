@@ -106,6 +106,7 @@ pub(crate) fn hits_in(
         }
     }
     all.found.retain_mut(|(hit, _)| learned.bears_out(hit, |file| is_test(program, file)));
+    all.found.retain(|(hit, _)| !learned.is_covered(hit, program));
     all.found = places::placed(std::mem::take(&mut all.found));
     let doubtful = |hit: &Hit| hit.code == "RC407" && hit.sure == 0;
     let mut tools: BTreeMap<Site, usize> = BTreeMap::new();
@@ -180,11 +181,7 @@ fn judged(engine: &mut Engine<'_>, program: &Program, models: &Models, file: usi
                 }
                 btree_map::Entry::Occupied(old) => {
                     let at = *old.get();
-                    all.found.get_mut(at).into_iter().for_each(|(known, _)| {
-                        known.comes_also_by(hit.frames.clone(), &hit.by);
-                        // What is so in any case does not depend on others.
-                        known.rests = known.rests.take().filter(|_| hit.rests.is_some());
-                    });
+                    all.found.get_mut(at).into_iter().for_each(|(known, _)| known.comes_also_by(&hit));
                     at
                 }
             };

@@ -60,7 +60,7 @@ fn merged(mut group: Vec<Found>) -> Option<Found> {
     let (mut hit, mut callers): (Hit, Callers) = group.next()?;
     for (other, more) in group {
         callers.extend(more);
-        hit.comes_also_by(other.frames, &other.by);
+        hit.comes_also_by(&other);
         for calls in other.calls {
             if hit.calls.len() < CALLS_MOST && !hit.calls.contains(&calls) {
                 hit.calls.push(calls);

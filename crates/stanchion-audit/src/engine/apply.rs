@@ -76,6 +76,7 @@ impl Engine<'_> {
             "sql" | "row" => self.row_call(known, family, verb),
             "build" => self.build_call(known, verb),
             "cond" => self.condition_call(known, verb),
+            "process" => self.process_call(known, verb),
             "send" => self.send(known),
             "input" => self.input(known),
             "lock" => self.lock_call(known, verb),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::condition::{is_identity, is_row_key};
 use super::known::Known;
 use super::mark::Mark;
 use super::name::occurrences;
@@ -11,6 +12,9 @@ use crate::sql::{Assignment, Condition, Operand, Operator, Piece, Placeholder, S
 
 /// What stands before a name in a statement.
 const SIGNS: [char; 3] = ['$', ':', '@'];
+
+/// How what a statement gives is called.
+pub(super) const ROWS: &str = "rows of ";
 
 /// What is bound to a statement's placeholders and holes.
 pub(super) struct Bound {
@@ -168,7 +172,11 @@ impl Bound {
             value.is_some_and(|value| keys.iter().any(|key| is_made_of(&value, key)))
         };
         let written = set.chain(inserted).filter(|operand| !of_key(operand));
-        let from = written.fold(Origins::default(), |all, operand| all.with(&self.origins(operand)));
+        let from = |operand: &Operand| match (operand, self.given_to(operand)) {
+            (Operand::Placeholder(_) | Operand::Hole(_), Some(value)) => set_from(statement, &value),
+            _ => self.origins(operand),
+        };
+        let from = written.fold(Origins::default(), |all, operand| all.with(&from(operand)));
         // More is bound than has a place here: it may stand before what has one.
         let bound = |operand: &Operand| !matches!(operand, Operand::Placeholder(_)) || self.value(operand).is_some();
         if !self.rest.is_empty() && !statement.filter.iter().all(|condition| bound(&condition.operand)) {
@@ -227,7 +235,7 @@ impl Bound {
                 let set = fields.iter().filter(|(field, _)| !is_named(field));
                 set.fold(all.with(&value.origins), |all, (_, field)| all.with(&field.deep_origins()))
             }
-            None => all.with(&value.deep_origins()),
+            None => all.with(&set_from(statement, value)),
         })
     }
 }
@@ -256,6 +264,31 @@ fn is_made_of(value: &Value, key: &Value) -> bool {
     // No other part of the same thing is in it.
     let root = key.name.split(['.', '[', '(']).next().unwrap_or_default();
     !root.is_empty() && !others.contains(root) && value.deep_origins().iter().all(|id| origins.contains(id))
+}
+
+/// What columns get derives from these, without the reads of which it has only the key of another row, or that as a part of a
+/// text: nobody else would have changed it.
+fn set_from(statement: &Statement, value: &Value) -> Origins {
+    let is_set = |field: &str| statement.set.iter().any(|set| set.column.eq_ignore_ascii_case(field));
+    let is_field = |value: &Value, is_key: fn(&str) -> bool| {
+        let field = match &value.shape {
+            Shape::Method(of, field) => Some((&*of.name, &**field)),
+            _ => value.name.rsplit_once('.'),
+        };
+        field.is_some_and(|(of, field)| of.starts_with(ROWS) && is_key(field) && !is_set(field))
+    };
+    let whole = || value.deep_origins();
+    if statement.verb != Verb::Update || value.origins.is_empty() {
+        return whole();
+    }
+    match &value.shape {
+        Shape::Template(parts) => {
+            let others = parts.iter().filter(|part| !is_field(part, is_identity));
+            others.fold(Origins::default(), |all, part| all.with(&part.deep_origins()))
+        }
+        Shape::Unknown | Shape::Method(..) if is_field(value, is_row_key) => Origins::default(),
+        _ => whole(),
+    }
 }
 
 /// Whether a value with this name is another one for every caller.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::event::Kind;
-use super::file::CONTENT;
+use super::file::{CONTENT, is_owner};
 use super::mark::Mark;
 use super::name;
 use super::value::{Origins, Scope as Vars, Shape, Value};
@@ -21,6 +21,8 @@ pub(super) enum Says {
     Equals,
     /// Or it is anything else.
     Differs,
+    /// It is the number of the present process.
+    Own,
     /// It may not have been asked at all, or it goes on here whatever the answer was.
     Anything,
     /// It has taken what it was to take.
@@ -37,6 +39,8 @@ pub(super) struct Compared {
     other: Origins,
     /// What was compared with what the caller expects: it is that if the condition holds, and if it does not.
     expected: [Origins; 2],
+    /// The same of what was compared with the number of the present process.
+    own: [Origins; 2],
 }
 
 /// A condition that was evaluated.
@@ -107,7 +111,9 @@ impl Engine<'_> {
         let (equal, other) = if then { (equal, other) } else { (other, equal) };
         let [holds, fails] = &asked.compared.expected;
         let expected = if then { holds } else { fails };
-        for (says, of) in [(Says::Equals, equal), (Says::Equals, expected), (Says::Differs, other)] {
+        let [holds, fails] = &asked.compared.own;
+        let own = if then { holds } else { fails };
+        for (says, of) in [(Says::Equals, equal), (Says::Equals, expected), (Says::Differs, other), (Says::Own, own)] {
             if !of.is_empty() {
                 self.here.said.push((says, of.clone()));
             }
@@ -129,6 +135,7 @@ impl Engine<'_> {
 
     /// A part of a condition compares two values.
     pub(super) fn compares(&mut self, op: &str, left: &Value, right: &Value) {
+        self.is_own(op, left, right);
         let known = match op {
             "==" | "!=" | "<" | "<=" | ">" | ">=" if self.is_fixed(left) => right,
             "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" if self.is_fixed(right) => left,
@@ -153,6 +160,23 @@ impl Engine<'_> {
             let side = if is_equal { equal } else { other };
             *side = side.with(&of);
         }
+    }
+
+    /// A number that was read is that of the present process.
+    fn is_own(&mut self, op: &str, left: &Value, right: &Value) {
+        if self.here.deciding == 0 || !matches!(op, "==" | "!=") {
+            return;
+        }
+        let words = self.words();
+        let of = match (is_owner(words, left), is_owner(words, right)) {
+            (true, false) => right.deep_origins(),
+            (false, true) => left.deep_origins(),
+            _ => return,
+        };
+        let holds = (op == "==") != self.here.compared.negated;
+        let [equal, other] = &mut self.here.compared.own;
+        let side = if holds { equal } else { other };
+        *side = side.with(&of);
     }
 
     /// All that was read, or a digest of it, and not one of its fields, is to be what the caller has. Where it is anything

@@ -106,10 +106,16 @@ fn looked_for<'a>(words: &'a Words, condition: &'a str) -> impl Iterator<Item = 
     })
 }
 
+/// Which row it is, and no other one that it is about: that never changes.
+pub(super) fn is_row_key(column: &str) -> bool {
+    ["id", "_id", "pk", "uuid", "rowid"].iter().any(|key| column.eq_ignore_ascii_case(key))
+}
+
 /// Columns that say which row it is.
 pub(crate) fn is_identity(column: &str) -> bool {
     let lower = column.to_lowercase();
-    matches!(lower.as_str(), "id" | "_id" | "pk" | "uuid" | "key" | "rowid")
+    is_row_key(&lower)
+        || lower == "key"
         || lower.ends_with("_id")
         || lower.ends_with("_uuid")
         || column.ends_with("Id")

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::effect::Effect;
 use super::instead::Swallowed;
 use super::mark::Mark;
+pub(crate) use super::site::Site;
 use super::value::{EventId, Origins};
-use crate::hir::Span;
 
 /// How far something is shared, or how far a lock reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,6 +138,10 @@ pub(crate) enum What {
     Leaves,
     /// A connection goes back into its pool.
     GivenBack,
+    /// A process whose number this is gets a signal, which ends it or only asks whether it lives.
+    Tells {
+        ends: bool,
+    },
     /// What was read cannot be understood, and something else takes its place.
     Misread,
 }
@@ -178,7 +182,7 @@ pub(crate) struct Write {
     /// Fields that conditions around have compared, and the reads that those asked.
     pub(crate) looks: Rc<[(Rc<str>, Origins)]>,
     /// The columns by whose values rows are removed, if nothing else says which.
-    pub(crate) removes: Option<Vec<Rc<str>>>,
+    pub(crate) removes: Option<Rc<[Rc<str>]>>,
     /// Moved into place: readers see the old or the new, never half.
     pub(crate) publishes: bool,
     /// The same whatever was read.
@@ -191,6 +195,8 @@ pub(crate) struct Write {
     pub(crate) by_version: bool,
     /// Nobody looks at how many rows it has changed.
     pub(crate) uncounted: bool,
+    /// Which rows it is about, by their keys, derives from these.
+    pub(crate) which: Origins,
     /// Columns of an update.
     pub(crate) columns: Vec<Rc<str>>,
     /// Those of them that get what another caller would not put there.
@@ -279,24 +285,6 @@ impl Acquire {
     }
 }
 
-/// A place in the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Site {
-    pub(crate) file: usize,
-    pub(crate) span: Span,
-}
-
-impl Site {
-    /// Whether the other one stands inside of it.
-    pub(crate) fn holds(self, other: Self) -> bool {
-        let (outer, inner) = (self.span, other.span);
-        self.file == other.file
-            && self != other
-            && (outer.line, outer.column) <= (inner.line, inner.column)
-            && inner.end_line <= outer.end_line
-    }
-}
-
 /// Something that happens, and under which circumstances.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
@@ -320,6 +308,8 @@ pub(crate) struct Event {
     pub(crate) equals: Origins,
     /// And those that are anything but that, or a flag that is not set.
     pub(crate) differs: Origins,
+    /// Those that have found the number of the present process.
+    pub(crate) own: Origins,
     /// And those that have found nothing.
     pub(crate) absent: Origins,
     /// And those that it does not need: only what was asked behind them has let nobody through.

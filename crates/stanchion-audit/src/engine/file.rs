@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Engine;
 use super::bound::Bound;
+use super::call::Args;
 use super::compared::is_constant;
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::{Known, constants};
@@ -47,7 +48,7 @@ impl Engine<'_> {
                 let shape = if known.args.iter().all(|(_, arg)| arg.as_text().is_some()) {
                     Shape::Str(parts.join("/").into())
                 } else {
-                    Shape::Unknown
+                    joined_parts(known.args)
                 };
                 Value::of(shape, parts.join("/")).from(&known.origins())
             }
@@ -270,6 +271,10 @@ impl Engine<'_> {
             }
             _ => {
                 let id = self.emit(What::READ, Some(resource), &Origins::default(), known.span);
+                // What it says may be none of what is wanted: `json.load(file)`.
+                if known.this.is_none() {
+                    self.may_fail(&Origins::one(id));
+                }
                 Value::unknown(format_args!("{CONTENT}{}", file.name)).from(&Origins::one(id))
             }
         }
@@ -282,9 +287,29 @@ impl Engine<'_> {
     }
 }
 
-/// It has in it by what the present process is known.
-fn is_owner(words: &Words, value: &Value) -> bool {
-    words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
+/// Parts of a path that are known.
+const PARTS_MOST: usize = 24;
+
+/// What a path is made of, where a part of it is put together itself.
+fn joined_parts(args: &Args) -> Shape {
+    let is_template = |value: &Value| matches!(value.shape, Shape::Template(_));
+    if !args.iter().any(|(_, arg)| is_template(arg)) {
+        return Shape::Unknown;
+    }
+    let slash = Value::text("/");
+    let inner = |arg: &Value| match &arg.shape {
+        Shape::Template(inner) => inner.to_vec(),
+        _ => vec![arg.clone()],
+    };
+    let parts = args.iter().flat_map(|(_, arg)| std::iter::once(slash.clone()).chain(inner(arg))).skip(1);
+    let parts: Vec<Value> = parts.take(PARTS_MOST + 1).collect();
+    if parts.len() > PARTS_MOST { Shape::Unknown } else { Shape::Template(parts.into()) }
+}
+
+/// It has in it by what the present process is known, or one that was started here.
+pub(super) fn is_owner(words: &Words, value: &Value) -> bool {
+    Mark::Process.is_in(&value.name)
+        || words.owners.iter().any(|owner| value.name.contains(&format!("{}{owner}", Mark::Unique)))
 }
 
 /// Fields of what is written that are looked at.

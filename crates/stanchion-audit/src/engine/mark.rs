@@ -13,13 +13,15 @@ pub(crate) enum Mark {
     Anew,
     /// The store computes it from what it holds then.
     Stored,
+    /// It belongs to a process that was started here.
+    Process,
 }
 
 /// Begins every mark, so that nothing that people write is taken for one.
 const BEGIN: char = '\u{1}';
 
 impl Mark {
-    pub(crate) const ALL: [Self; 4] = [Self::Random, Self::Unique, Self::Anew, Self::Stored];
+    pub(crate) const ALL: [Self; 5] = [Self::Random, Self::Unique, Self::Anew, Self::Stored, Self::Process];
 
     const fn text(self) -> &'static str {
         match self {
@@ -27,6 +29,7 @@ impl Mark {
             Self::Random => "\u{1}unique:random-",
             Self::Anew => "\u{1}anew:",
             Self::Stored => "\u{1}stored:",
+            Self::Process => "\u{1}process:",
         }
     }
 

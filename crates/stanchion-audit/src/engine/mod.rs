@@ -3,6 +3,7 @@
 
 mod absent;
 mod again;
+mod alive;
 mod apply;
 mod arms;
 mod assign;
@@ -56,6 +57,7 @@ mod receiver;
 mod returned;
 mod row;
 mod run;
+mod site;
 mod statics;
 mod switch;
 mod table;
@@ -340,6 +342,7 @@ impl<'p> Engine<'p> {
             present: self.said(compared::Says::Present),
             equals: self.said(compared::Says::Equals),
             differs: self.said(compared::Says::Differs),
+            own: self.said(compared::Says::Own),
             absent: self.said(compared::Says::Absent),
             anything: self.said(compared::Says::Anything),
             loops: same_or_new(last.map(|last| &last.loops), &here.loops),

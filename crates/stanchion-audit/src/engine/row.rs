@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::Engine;
-use super::bound::{Bound, by_version, columns_only, parts, raised, within};
-use super::condition::is_identity;
+use super::bound::{Bound, ROWS, by_version, columns_only, parts, raised, within};
+use super::condition::{is_identity, is_row_key};
 use super::event::{Event, Kind, Resource, Scope, What, Write};
 use super::known::Known;
 use super::query::{self, Query};
@@ -194,7 +194,7 @@ impl Engine<'_> {
             self.results.insert(Rc::clone(&this.name), origins.clone());
         }
         // Columns that a statement speaks of are not fields of a row.
-        Value::unknown(format_args!("rows of {}", text.name.replace('.', " "))).from(&origins)
+        Value::unknown(format_args!("{ROWS}{}", text.name.replace('.', " "))).from(&origins)
     }
 
     /// `pooled`: on any connection of a pool; `scope`: how far the tables are shared.
@@ -281,8 +281,11 @@ impl Engine<'_> {
                 let own = statement.set.iter().zip(set).filter(|(set, (_, _, is_same))| !is_same && !made(set));
                 let own = own.map(|(_, (column, ..))| column).collect();
                 let (whole, by_version) = (!relative, by_version(statement));
-                let written =
-                    Write { by_version, decided, skips, own, stamp: bound.is_stamp(statement), ..Write::default() };
+                let keys = statement.filter.iter().filter(|condition| is_row_key(&condition.column));
+                let keys = keys.map(|condition| bound.origins(&condition.operand));
+                let which = keys.fold(Origins::default(), |all, one| all.with(&one));
+                let stamp = bound.is_stamp(statement);
+                let written = Write { by_version, decided, skips, own, which, stamp, ..Write::default() };
                 Write { whole, relative, compares, expected, columns, raised, ..written }
             }
             Verb::Insert => {
@@ -313,7 +316,7 @@ impl Engine<'_> {
                     ..Write::default()
                 }
             }
-            Verb::Delete => Write { deletes: true, removes: columns_only(statement), ..Write::default() },
+            Verb::Delete => Write { deletes: true, removes: columns_only(statement).map(Rc::from), ..Write::default() },
             _ => return Origins::default(),
         };
         let (asks, named) = bound.chosen(statement);

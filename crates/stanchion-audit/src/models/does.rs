@@ -94,6 +94,8 @@ const WORDS: &[&str] = &[
     "spawn",
     "call",
     "later",
+    "process.starts",
+    "process.tells",
     "processes",
     "memory.add",
     "memory.remove",

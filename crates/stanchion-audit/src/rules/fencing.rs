@@ -22,8 +22,11 @@ pub(super) fn release_without_token(case: &Case<'_>, hits: &mut Vec<Hit>) {
 /// RC202 with a lock file that others remove when it looks old: the one that is removed in the end may be the next holder's.
 /// After RC208, which knows such files.
 pub(super) fn stale_release(case: &Case<'_>, hits: &mut Vec<Hit>) {
-    let stale: Vec<(String, Site)> =
-        hits.iter().filter(|hit| hit.code == "RC208").map(|hit| (hit.resource.clone(), hit.write)).collect();
+    let stale: Vec<(String, Site)> = hits
+        .iter()
+        .filter(|hit| hit.code == "RC208" && !hit.marked)
+        .map(|hit| (hit.resource.clone(), hit.write))
+        .collect();
     if stale.is_empty() {
         return;
     }

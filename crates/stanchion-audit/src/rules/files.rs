@@ -277,7 +277,10 @@ pub(super) fn error_as_empty(case: &Case<'_>, hits: &mut Vec<Hit>) {
         let Some(resource) = write.resource.as_ref().filter(|r| matches!(r.kind, Kind::File | Kind::Key)) else {
             continue;
         };
-        if !how.whole {
+        let is_read = |e: &Event| matches!(e.what, What::Read { .. }) && e.resource == write.resource;
+        let adds = || write.deps.iter().filter_map(|id| case.trace.event(id)).any(is_read);
+        // Which process is at work now: nothing else was stored there.
+        if !how.whole || how.owner && !adds() {
             continue;
         }
         // Where the read fails, what stands behind it in the same `try` is not reached. Of a file that only a part of it was not

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::engine::{Scope, Site};
+use crate::hir::FunctionId;
 
 /// Something that a rule found.
 #[derive(Debug, Clone)]
@@ -31,6 +32,10 @@ pub(crate) struct Hit {
     pub(crate) by: BTreeSet<usize>,
     /// What is written there is the same each time.
     pub(crate) same: bool,
+    /// It stands if a look at that file lets processes write their number there.
+    pub(crate) marked: bool,
+    /// The functions that lead to it, if nobody from outside calls one of them: their files, and which ones there.
+    pub(crate) loose: Option<BTreeSet<(usize, FunctionId)>>,
     /// It rests on columns that others have to change for it.
     pub(crate) rests: Option<Rests>,
 }
@@ -57,9 +62,13 @@ impl Hit {
     }
 
     /// Another way to the same two lines.
-    pub(crate) fn comes_also_by(&mut self, frames: BTreeSet<Site>, by: &BTreeSet<usize>) {
-        self.by.extend(by);
-        for frame in frames {
+    pub(crate) fn comes_also_by(&mut self, other: &Self) {
+        self.by.extend(&other.by);
+        // What is so in any case does not depend on others.
+        self.rests = self.rests.take().filter(|_| other.rests.is_some());
+        let both = self.loose.take().zip(other.loose.as_ref());
+        self.loose = both.map(|(one, other)| one.into_iter().chain(other.iter().copied()).collect());
+        for frame in other.frames.iter().copied() {
             if self.frames.len() == FRAMES_MOST {
                 return;
             }

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Hit;
+use super::around::Around;
 use super::folders::Folders;
 use super::hit::Rests;
+use super::marks::Marks;
 use crate::engine::{Event, Kind, Made, Site, Trace, What};
+use crate::program::Program;
 
 /// What all traces together say; it is known only when the last one has been judged.
 #[derive(Debug, Default)]
@@ -31,6 +34,9 @@ pub(crate) struct Learned {
     filled: BTreeSet<(String, String)>,
     /// How much of what was done at the start is known.
     loaded: usize,
+    marks: Marks,
+    /// What is held around functions.
+    around: Around,
 }
 
 impl Learned {
@@ -46,6 +52,8 @@ impl Learned {
         }
         self.loaded = trace.loaded().len();
         self.folders.learn(trace, &is_test);
+        self.around.learn(trace);
+        self.marks.learn(trace);
         for event in trace.events() {
             match &event.what {
                 What::Acquire(lock) if lock.tries => drop(self.locks.insert(like(&lock.lock))),
@@ -96,6 +104,8 @@ impl Learned {
         self.read.extend(other.read);
         self.given.extend(other.given);
         self.folders.add(other.folders);
+        self.around.add(other.around);
+        self.marks.add(other.marks);
         self.tested.extend(other.tested);
         self.updated.extend(other.updated);
         self.filled.extend(other.filled);
@@ -116,6 +126,11 @@ impl Learned {
         set.any(|column| !rests.filled || self.filled.contains(&column))
     }
 
+    /// Whether only functions lead to a hit that are called with what protects it.
+    pub(crate) fn is_covered(&self, hit: &Hit, program: &Program) -> bool {
+        self.around.covers(hit, program)
+    }
+
     /// Whether a hit of a rule stands that depends on what the rest of the program does.
     pub(crate) fn bears_out(&self, hit: &mut Hit, is_test: impl Fn(usize) -> bool) -> bool {
         if hit.rests.as_ref().is_some_and(|rests| !self.is_moved(&hit.resource, rests)) {
@@ -127,6 +142,7 @@ impl Learned {
                 hit.read = kept.find_map(|memory| self.kept.get(&(hit.resource.clone(), memory.clone()))).copied();
                 hit.read.is_some()
             }
+            "RC208" if hit.marked => self.marks.has(hit),
             // What nobody gives back is a mark that is meant to stay.
             "RC203" => self.released.contains(&like(&hit.resource)),
             "RC204" => self.locks.contains(&like(&hit.resource)),

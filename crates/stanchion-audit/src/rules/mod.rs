@@ -1,5 +1,6 @@
 //! The rules: each judges a trace.
 
+mod around;
 mod aside;
 mod chosen;
 mod content;
@@ -15,6 +16,7 @@ mod joint;
 mod learned;
 mod locks;
 mod lost;
+mod marks;
 mod mutexes;
 mod parts;
 mod renamed;
@@ -29,7 +31,7 @@ use std::sync::Arc;
 use self::hit::FRAMES_MOST;
 pub(crate) use self::hit::Hit;
 pub(crate) use self::learned::Learned;
-use crate::engine::{Event, EventId, Kind, Mark, Scope, Site, Trace, What, Write};
+use crate::engine::{Entry, Event, EventId, Kind, Mark, Scope, Site, Trace, What, Write};
 use crate::hir::Language;
 use crate::models::Models;
 use crate::program::Program;
@@ -90,6 +92,7 @@ const RULES: &[Rule] = &[
     locks::for_update_outside,
     mutexes::await_once,
     mutexes::stale_unlink,
+    marks::mark_removed,
     mutexes::fail_open,
     fencing::release_without_token,
     fencing::stale_release,
@@ -136,7 +139,7 @@ impl Case<'_> {
 
     /// A hit where something happens: about what happens there, as far as that is shared, of medium certainty.
     fn hit(&self, code: &'static str, at: &Event, (message, why): (impl Into<String>, impl Into<String>)) -> Hit {
-        let resource = at.resource.as_ref();
+        let (resource, root) = (at.resource.as_ref(), &self.trace.root);
         Hit {
             code,
             read: None,
@@ -152,9 +155,11 @@ impl Case<'_> {
             others: Vec::new(),
             at: at.site,
             memory: Vec::new(),
-            by: BTreeSet::from([self.trace.root.handles().0]),
+            by: BTreeSet::from([root.handles().0]),
             same: false,
             rests: None,
+            marked: false,
+            loose: (root.entry == Entry::Loose).then(|| BTreeSet::from([root.handles()])),
         }
     }
 

@@ -146,6 +146,10 @@ pub(super) fn may_give(read: &Event, written: &[Rc<str>]) -> bool {
 /// rows are removed.
 pub(super) fn takes(read: &Event, how: &Write) -> bool {
     let What::Read { by, empty, .. } = &read.what else { return false };
+    // Another row that was found is none of those.
+    if !how.which.is_empty() && !how.which.contains(read.id) {
+        return false;
+    }
     by.iter().any(|column| how.columns.contains(column)) || empty.iter().any(|column| how.own.contains(column))
 }
 
